@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from trendweave.programs.trends.graphlet_plan import Costs, Cuts
+from trendweave.programs.trends.lists.graphlet_plan import Costs, Cuts
 
 
 def table_2(sizes: Sequence[int], edges_inside: Sequence[Sequence[int]]) -> Costs:

@@ -16,7 +16,7 @@ from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import at_least, at_most, duration
 from benchmarks.timing import interleaved, median_seconds
 from trendweave import datasets, query, warm_up
-from trendweave.programs.trends.graphlet_plan import Costs, branch_and_bound, greedy
+from trendweave.programs.trends.lists.graphlet_plan import Costs, branch_and_bound, greedy
 
 CHAIN = "PATTERN Check c+ WHERE c.status = 'notcovered' AND c.destination = NEXT(c).source"
 MANY = 10**9

@@ -1,6 +1,6 @@
 """Run in a fresh process: warm the kernels up, ask common queries of read-only arrays, print what was compiled.
 
-One JSON object: for `warm_up` and `queries`, `warm_up_shared` and `many_queries`, `warm_up_folding` and `folded` the
+One JSON object: for `warm_up` and `queries`, `warm_up_shared` and `many_queries` the
 functions that numba loaded from disk and those that it compiled.
 """
 
@@ -23,14 +23,13 @@ from trendweave.kernels import (
     aggregate,
     match_starts,
 )
-from trendweave.kernels.folding import Measured, Summaries, extend, finish, make_algebra, no_summaries
-from trendweave.kernels.shared.entry import aggregate_shared
-from trendweave.kernels.shared.inputs import (
+from trendweave.kernels.loops.merged import MergedTemplate
+from trendweave.kernels.many_queries import (
     ExtremumMeasure,
     LinearMeasure,
-    MergedTemplate,
     SharedMeasures,
     SharedRows,
+    aggregate_shared,
 )
 
 ROWS = 70  # enough for counts beyond 64 bits
@@ -118,30 +117,6 @@ def ask_many_queries():
             aggregate_shared(rows, template, measures, sharing, numbers)
 
 
-def fold_rows():
-    """Two keys, one row and then all others, in windows that overlap and in some that do not."""
-    ticks, zero = read_only(range(ROWS)), read_only(np.zeros(ROWS))
-    # SEQ(A+, B)
-    flags = read_only([True, False], bool), read_only([False, True], bool)
-    template = Template(read_only([0, 1]), *flags, read_only([0, 0]), read_only([0, 1]))
-    letters = read_only(np.arange(ROWS) % 3 // 2 + 1, np.uint64)
-    rows = Rows(read_only([0, 1, ROWS]), ticks, zero, zero, letters)
-    valid, floats = read_only(np.arange(ROWS) % 5 > 0, bool), read_only(np.arange(ROWS) / 3, np.float64)
-    wanted = [
-        Aggregate("sum", 1, read_only(np.arange(ROWS) * 2**40)), Aggregate("avg", 3, floats, valid),
-        Aggregate("min", 1, floats, valid), Aggregate("max", 3, ticks),
-    ]  # fmt: skip
-    for chosen in (wanted[:0], wanted[:1], wanted):
-        measures = [Measured(part.kind, part.variables, part.values.dtype == np.float64) for part in chosen]
-        for numbers in ("exact", "float64"):
-            for only_beginnings in (True, False):
-                algebra = make_algebra(template, measures, numbers, only_beginnings)
-                folded = extend(algebra, no_summaries(algebra), read_only([-1, -1]), rows, chosen)
-                kept = Summaries(*(read_only(array, array.dtype) for array in folded))
-                folded = extend(algebra, kept, read_only([1, -1]), rows, chosen)
-                finish(algebra, kept, read_only([0]), read_only([1 if only_beginnings else 2]))
-
-
 if __name__ == "__main__":
     with always_compile():
         kernels = all_kernels()
@@ -153,8 +128,4 @@ if __name__ == "__main__":
         report["warm_up_shared"] = loaded_and_compiled(kernels)
         ask_many_queries()
         report["many_queries"] = loaded_and_compiled(kernels)
-        trendweave.kernels.warm_up.warm_up_folding()
-        report["warm_up_folding"] = loaded_and_compiled(kernels)
-        fold_rows()
-        report["folded"] = loaded_and_compiled(kernels)
         print(json.dumps(report))

@@ -10,7 +10,7 @@ import numba
 import pytest
 
 from trendweave.kernel_cache.kernel import always_compile
-from trendweave.kernels.warm_up import warm_up_folding, warm_up_shared
+from trendweave.kernels.warm_up import warm_up_shared
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -31,7 +31,6 @@ def report():
     """What a fresh process loaded and compiled, after this one has filled the cache on disk."""
     with always_compile():
         warm_up_shared()
-        warm_up_folding()
     done = run_python("-m", "tests.kernels.after_warm_up")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -65,11 +64,6 @@ def test_workloads_need_nothing_beyond_their_warm_up(report):
     assert beyond(report["warm_up_shared"], report["many_queries"]) == {}
 
 
-def test_folding_needs_nothing_beyond_its_warm_up(report):
-    assert {name for name, count in report["warm_up_folding"]["compiled"].items() if count} == set()
-    assert beyond(report["warm_up_folding"], report["folded"]) == {}
-
-
 def test_kernels_agree_with_brute_force_without_compiling():
     """Plain Python runs the same code, so that coverage sees it and an index out of range is an error. Integers wrap
     around on purpose in both, but only plain Python warns of it."""
@@ -78,8 +72,6 @@ def test_kernels_agree_with_brute_force_without_compiling():
         "tests/kernels/test_against_brute_force.py",
         "tests/kernels/test_against_propagation.py", "tests/kernels/test_large_numbers.py::test_sums_of_extreme_values",
         "tests/kernels/shared/test_hamlet.py", "tests/kernels/shared/test_large_numbers.py::test_every_border",
-        "tests/kernels/folding/test_against_slow_twin.py::test_floats_of_all_sizes",
-        "tests/kernels/folding/test_large_numbers.py::test_counts_of_kleene_plus",
         NUMBA_DISABLE_JIT="1",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr

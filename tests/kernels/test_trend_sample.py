@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import trendweave
-from trendweave.kernels.listing.sample import EPSILON, WindowSampler, make_sampler
-from trendweave.kernels.listing.walk import new_walk
+from trendweave.kernels.lists.sample import EPSILON, WindowSampler, make_sampler
+from trendweave.kernels.lists.walk import new_walk
 from trendweave.programs.trends.program import bind_trends
 
 KEYS = np.random.Generator(np.random.PCG64(7)).integers(0, 2**64, 20_000, np.uint64)
@@ -106,8 +106,8 @@ def test_sets_of_trends_are_equally_likely(monkeypatch: pytest.MonkeyPatch) -> N
     """Two of the six trends of three windows' worth of keys, whether they are picked or drawn: 15 pairs."""
     table = pa.table({"time": [1, 2, 3, 4], "type": ["A"] * 4, "k": [1, 1, 2, 2]})
     for few in (1_000, 0):
-        monkeypatch.setattr("trendweave.programs.trends.choice._FEW", few)
-        monkeypatch.setattr("trendweave.programs.trends.choice._FEW_TIMES", few)
+        monkeypatch.setattr("trendweave.programs.trends.lists.choosing._FEW", few)
+        monkeypatch.setattr("trendweave.programs.trends.lists.choosing._FEW_TIMES", few)
         seen: Counter = Counter()
         for seed in range(450):
             rows = trendweave.query(f"RETURN TRENDS PATTERN A+ WHERE [k] SAMPLE 2 SEED {seed}").run(table).to_pylist()

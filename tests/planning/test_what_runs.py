@@ -17,9 +17,9 @@ from trendweave.kernels.aggregates import passes
 from trendweave.kernels.lanes import sums as lane_sums
 from trendweave.kernels.loops.vectors import Numbers
 from trendweave.planning.plan import Kernel, Plan, Way
-from trendweave.programs.trends.contiguous import lists as contiguous_lists
 from trendweave.programs.trends.kernel_inputs import KERNELS, WAYS
-from trendweave.programs.trends.linked import counting as list_counts
+from trendweave.programs.trends.lists import contiguous as contiguous_lists
+from trendweave.programs.trends.lists import graph_counts as list_counts
 
 PLANS = sorted((Path(__file__).parent / "fixtures" / "plans").glob("*.txt"))
 TEXTS = {"status": "notcovered", "kind": "Pool"}

@@ -21,7 +21,7 @@ from tests.runners.reference_tables import rows_of, table_of
 from tests.runners.test_local_against_reference import planned
 from tests.runners.test_trends_against_reference import PLAIN, counted, identity
 from tests.runners.test_trends_against_reference import planned as list_planned
-from trendweave.programs.trends.contiguous import lists as contiguous_lists
+from trendweave.programs.trends.lists import contiguous as contiguous_lists
 
 base = {"empty": False, "conjunction": False}
 kinds = {

@@ -22,7 +22,7 @@ from tests.reference.streams import queries_and_streams
 from tests.reference.trend_rows import each_rows, shown_text, trend_rows
 from tests.runners.reference_tables import rows_of, table_of
 from tests.runners.test_trends_against_reference import counted, planned
-from trendweave.programs.trends.contiguous import lists, steps
+from trendweave.programs.trends.lists import contiguous as lists
 
 V_SHAPE = (
     "PATTERN SEQ(Stock A, Stock B+, Stock C+) SEMANTICS contiguous WHERE [k] AND A.x > B.x AND B.x > NEXT(B).x "
@@ -161,7 +161,7 @@ def test_as_many_as_the_graph_has(window: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_more_windows_than_are_listed_go_the_general_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "_RANGES_PER_ROW", 1)
+    monkeypatch.setattr(lists, "_RANGES_PER_ROW", 1)
     events = pa.table({"time": [0, 10, 20], "type": ["A", "A", "A"]})
     found = trendweave.query("RETURN TRENDS PATTERN A SEMANTICS contiguous WITHIN 4 seconds SLIDE 1 second").run(events)
     assert Counter(row["events"][0]["time"] for row in found.to_pylist()) == {0: 4, 10: 4, 20: 4}

@@ -7,7 +7,7 @@ from hypothesis import strategies as hs
 
 from benchmarks.cet_search import all_plans, atomic_cuts, exhaustive, table_2
 from tests.profiles import examples
-from trendweave.programs.trends.graphlet_plan import Costs, branch_and_bound, greedy
+from trendweave.programs.trends.lists.graphlet_plan import Costs, branch_and_bound, greedy
 
 # CET, Table 1 and Figure 5: c1 -> c2, c1 -> c3, c3 -> c4
 FIGURE_5 = [(0, 1), (0, 2), (2, 3)]

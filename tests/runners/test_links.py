@@ -8,8 +8,7 @@ import pytest
 
 import trendweave
 from trendweave.kernels import Rows, Template
-from trendweave.programs.trends.linked.graph import order_states
-from trendweave.programs.trends.linked.reach import find_reach
+from trendweave.programs.trends.lists.successors import find_reach, order_states
 
 
 def test_conditions_on_many_different_values_are_served() -> None:

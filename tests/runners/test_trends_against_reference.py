@@ -157,7 +157,7 @@ def test_as_many_rows_as_count_says(case: tuple[Query, list[dict]]) -> None:
 def test_graphs_without_listed_edges_have_the_same_trends(case: tuple[Query, list[dict]]) -> None:
     query, events = case
     asked = planned(shown_text(query, "TRENDS(x, s)"))
-    with mock.patch("trendweave.programs.trends.graphs.edge_room", return_value=0):
+    with mock.patch("trendweave.programs.trends.lists.graphs.edge_room", return_value=0):
         found = rows_of(asked.run(table_of(events)))
     assert counted(found) == counted(trend_rows(query, events, PLAIN))
 
@@ -191,9 +191,9 @@ def test_limit_longest_and_sample(case: tuple[Query, list[dict]], number: int, c
 @pytest.mark.parametrize("room", [0, 10**6])
 def test_trends_of_many_batches(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """More trends than a buffer holds: the walk goes on where it stopped."""
-    monkeypatch.setattr("trendweave.programs.trends.walking.TRENDS_AT_ONCE", 7)
-    monkeypatch.setattr("trendweave.programs.trends.walking.VERTICES_AT_ONCE", 40)
-    monkeypatch.setattr("trendweave.programs.trends.graphs.edge_room", lambda memory: room)
+    monkeypatch.setattr("trendweave.programs.trends.lists.walking.TRENDS_AT_ONCE", 7)
+    monkeypatch.setattr("trendweave.programs.trends.lists.walking.VERTICES_AT_ONCE", 40)
+    monkeypatch.setattr("trendweave.programs.trends.lists.graphs.edge_room", lambda memory: room)
     table = table_of([{"time": i, "type": "A", "x": i, "k": i % 2} for i in range(10)])
     batches = list(trendweave.query("RETURN TRENDS(x) PATTERN A+ WHERE [k] GROUP-BY k").iter(table))
     assert len(batches) > 8

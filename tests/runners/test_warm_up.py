@@ -27,7 +27,7 @@ def test_situations_and_stores_need_nothing_beyond_it() -> None:
 
 def test_both_are_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     called = list[str]()
-    for name in ("warm_up_shared", "warm_up_folding", "warm_up_windows", "warm_up_joins"):
+    for name in ("warm_up_shared", "warm_up_operators"):
         monkeypatch.setattr(of_runs, name, lambda: None)
     for name in [name for name in vars(small_queries) if name.startswith("run_")]:
         monkeypatch.setattr(of_runs, name, lambda name=name: called.append(name))

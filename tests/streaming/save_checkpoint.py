@@ -45,7 +45,9 @@ KINDS = {
 
 
 #: The versions of the state that each was saved in. Before version 2 rows were not folded, and waited.
-VERSIONS = {kind: (STATE_VERSION, FOLDED_VERSION) if kind == "sums" else (STATE_VERSION,) for kind in KINDS}
+VERSIONS = {
+    kind: tuple(range(STATE_VERSION, FOLDED_VERSION + 1)) if kind == "sums" else (STATE_VERSION,) for kind in KINDS
+}
 
 
 def saved_folder(kind: str, version: int) -> Path:

@@ -100,7 +100,7 @@ def test_an_earlier_state_goes_on_and_one_that_was_folded_is_refused_where_rows_
         About(version, "owner", 3, columns.serialize().to_pybytes()) for version in (STATE_VERSION, FOLDED_VERSION)
     )
     assert check_about(waits.as_tuple(), folds, columns) == folds
-    with pytest.raises(DataError, match="TW311: the state has version 2, this release reads version 1"):
+    with pytest.raises(DataError, match="TW311: the state has version 3, this release reads version 1"):
         check_about(folds.as_tuple(), waits, columns)
 
 

@@ -4,18 +4,17 @@ import numpy as np
 
 from trendweave.kernels.aggregates.entry import aggregate
 from trendweave.kernels.aggregates.match_starts import match_starts
-from trendweave.kernels.folding import Measured, extend, finish, make_algebra, no_summaries
 from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLanes, Rows, Selection, Template
 from trendweave.kernels.lists.contiguous import Automaton, find_ranges, write_count
-from trendweave.kernels.query_masks import first_seen
-from trendweave.kernels.shared.entry import aggregate_shared
-from trendweave.kernels.shared.inputs import (
+from trendweave.kernels.loops.merged import MergedTemplate
+from trendweave.kernels.many_queries import (
     ExtremumMeasure,
     LinearMeasure,
-    MergedTemplate,
     SharedMeasures,
     SharedRows,
+    aggregate_shared,
 )
+from trendweave.kernels.query_masks import first_seen
 
 ROWS = 40  # more than are compared one by one
 MANY_ROWS = 70  # so many that there are more trends than 64 bits hold
@@ -57,22 +56,6 @@ def warm_up_shared() -> None:
     warm_up()
     run_side_by_side()
     run_shared()
-
-
-def warm_up_folding() -> None:
-    """Compile what folds rows into summaries: A+ over more rows than 64 bits can count the trends of."""
-    count = 80
-    numbers, zero = np.arange(count), np.zeros(count, np.int64)
-    rows = Rows(np.array([0, 1, count]), numbers, zero, zero, np.ones(count, np.uint64))
-    flag = np.ones(1, bool)
-    template = Template(np.zeros(1, np.int64), flag, flag, *[np.zeros(1, np.int64)] * 2)
-    wanted = [Aggregate("sum", 1, numbers), Aggregate("max", 1, numbers), Aggregate("avg", 1, numbers / 0.3)]
-    measures = [Measured("sum", 1), Measured("max", 1), Measured("avg", 1, True)]
-    for some in (slice(1), slice(3)):
-        for kind in ("exact", "float64"):
-            algebra = make_algebra(template, measures[some], kind)
-            folded = extend(algebra, no_summaries(algebra), np.full(2, -1), rows, wanted[some])
-            finish(algebra, folded, np.zeros(1, np.int64), np.full(1, 2))
 
 
 def run_side_by_side() -> None:

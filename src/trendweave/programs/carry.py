@@ -14,8 +14,9 @@ from trendweave.programs.program import Carry
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 
 #: Written into everything that is carried; bytes of another version are refused. Where rows were folded they are gone:
-#: releases that would look for them do not know the later version, which differs in nothing else.
-VERSION, FOLDED_VERSION = 2, 3
+#: releases that would look for them do not know the later versions. The third had largest values and sums of floats in
+#: other columns.
+VERSION, FOLDED_VERSION = 2, 4
 #: How the names of tables begin that stand for rows.
 FOLDED = "folded "
 _METADATA = b"trendweave.carry"
@@ -78,7 +79,7 @@ def read_carry(data: bytes) -> tuple[Carry, str, dict[str, Any]]:
     except (pa.ArrowException, KeyError, ValueError, OSError) as error:
         problem = Problem("TW311", f"the state cannot be read: {error}", "start from an empty state")
         raise DataError([problem]) from error
-    if about["version"] not in (VERSION, FOLDED_VERSION):
+    if not VERSION <= about["version"] <= FOLDED_VERSION:
         message = f"the state has version {about['version']}, this release reads version {FOLDED_VERSION}"
         raise DataError([Problem("TW311", message, "run it with the release that wrote it")])
     return tables, about["owner"], about

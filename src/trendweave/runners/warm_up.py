@@ -11,7 +11,7 @@ from trendweave.kernel_cache.cache import prefixes_of_kernels
 from trendweave.kernel_cache.folders import kernel_folder
 from trendweave.kernel_cache.kernel import always_compile
 from trendweave.kernel_cache.packs import list_kernels
-from trendweave.kernels.warm_up import warm_up_folding, warm_up_shared
+from trendweave.kernels.warm_up import warm_up_shared
 from trendweave.programs.operators.warm_up import warm_up_operators
 from trendweave.runners.kernel_packs import write_kernel_module
 from trendweave.runners.small_queries import (
@@ -53,7 +53,7 @@ def warm_up(pack: str | Path | None = None, also: Iterable[Callable[[], object]]
     """
     start, before = perf_counter(), list_kernels()
     for work in (
-        *(warm_up_shared, run_trend_queries, run_interval_queries, warm_up_folding),
+        *(warm_up_shared, run_trend_queries, run_interval_queries),
         *(warm_up_operators, run_rarer_queries, run_situated_queries),
         *also,
     ):

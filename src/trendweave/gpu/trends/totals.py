@@ -16,7 +16,8 @@ from trendweave.gpu.trends.card_rows import CardRows
 from trendweave.gpu.trends.numbers import Numbers, kernel_text
 from trendweave.kernels import Rows, Template
 from trendweave.kernels.aggregates.blocks import Blocks
-from trendweave.kernels.aggregates.state_steps import build_steps
+from trendweave.kernels.loops.fold import fold_shape
+from trendweave.kernels.loops.vectors import Numbers as NumberKind
 
 #: Rows of a piece, and pieces of a product.
 PIECE_ROWS = 1024
@@ -33,10 +34,10 @@ class Totals:
     def __init__(self, card: Card, rows: Rows, template: Template, blocks: Blocks, on_card: CardRows) -> None:
         self.card, self.packed, self.rows = card, on_card.packed, rows.tick.size
         self.states = len(template.state_variable)
-        steps = build_steps(template)
-        self._source_from = card.put(steps.source_from.astype(np.int32))
-        self._sources = card.put(steps.sources.astype(np.int32))
-        self._final = np.uint32(sum(1 << int(state) for state in steps.final))
+        steps = fold_shape(template, np.zeros((0, self.states)), NumberKind.EXACT, 1)
+        self._source_from = card.put(np.cumsum([0, *map(len, steps.sources)]).astype(np.int32))
+        self._sources = card.put(np.concatenate([[], *steps.sources]).astype(np.int32))
+        self._final = np.uint32(sum(1 << state for state in steps.final))
         self.windows = blocks.window.size
         length = blocks.row_end - blocks.row_start
         self.direct = bool(

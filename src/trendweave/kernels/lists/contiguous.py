@@ -163,22 +163,24 @@ def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: 
         return f"ahead[{row}, {state}] < stop" if looks_ahead else "True"
 
     save = "place[0], place[1], place[2], place[3], place[4] = r, first, begun, depth, {}"
+    stop = "stop = min(high[r], until[first])" if has_until else "stop = high[r]"
     with text.block_of("walk_contiguous", tuple(takes)):
-        text.put("r, first, begun, depth, arrived = place[0], place[1], place[2], place[3], place[4]")
+        text.put("r, first, begun, depth, arrived = place[0], place[1], place[2], place[3], place[4]", "stop = 0")
+        with text.block("if first >= 0"):
+            text.put(stop)
         text.put("trends, used = 0, 0", *["starts[0] = 0"] * (folds is None))
         with text.block("while r < low.size"):
             with text.block("if first < 0"):
-                text.put("first, depth, begun = low[r], 0, np.int64(begins[low[r]])")
+                text.put("first, depth, begun = low[r], 0, np.int64(begins[low[r]])", stop)
             with text.block("while first < high[r]"):
                 text.put("heed_stop()")
-                text.put("stop = min(high[r], until[first])" if has_until else "stop = high[r]")
                 with text.block("if depth == 0"):
                     with text.block("if begun == 0"):
                         text.put("first += 1")
                         with text.block("while first < high[r] and begins[first] == 0"):
                             text.put("first += 1")
                         with text.block("if first < high[r]"):
-                            text.put("begun = np.int64(begins[first])")
+                            text.put("begun = np.int64(begins[first])", stop)
                         text.put("continue")
                     text.put("now = 0")
                     with text.block("while not (begun >> now) & 1"):

@@ -12,16 +12,19 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape, add_product
+from trendweave.kernels.loops.propagate import ANY_IN, CARRY
 from trendweave.kernels.loops.text import Text
 from trendweave.kernels.loops.vectors import Numbers
 
+#: Bits of a limb, as values have bits per digit.
+LIMB_BITS = 30
 _NAMES = "NO_TREND = -(2**63)\nNO_VALUE = NO_TREND + 1\n\n\n"
 
 
 @lru_cache(maxsize=256)
 def write_fold_on(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
     """The text of `fold_on`, and the names of what it takes. Matrices lie one after the other in `results`, each of
-    them as [component, state after, line]."""
+    them as [state after, component, line]; of limbs, lowest first, each is one more axis before the last."""
     return _FoldOn(shape).write()
 
 
@@ -40,6 +43,7 @@ class Matrices:
         self.shape, self.text = shape, Text()
         self.square = (shape.past + 1) * shape.lines
         self.largest = shape.numbers is Numbers.LARGEST
+        self.limbs = shape.numbers is Numbers.LIMBS
         self.zero, self.one = "0", "1"
         if shape.numbers is Numbers.FLOAT64:
             self.zero, self.one = "0.0", "1.0"
@@ -79,6 +83,9 @@ class Matrices:
     def line(self, part: int, state: str) -> str:
         """Where a line of a matrix begins."""
         lines = self.shape.lines
+        if self.limbs:
+            before = part * (self.shape.past + 1)
+            return f"{before + int(state) if state.isdigit() else f'({before} + {state})'} * stride"
         if state.isdigit():
             return str(part * self.square + int(state) * lines)
         return f"{part * self.square} + {state} * {lines}" if part else f"{state} * {lines}"
@@ -86,8 +93,12 @@ class Matrices:
     def identity(self, matrix: str) -> None:
         """The matrix of no rows."""
         lines, size = self.shape.lines, self.square * self.shape.components
-        with self.text.block(f"for i in range({size})"):
+        with self.text.block(f"for i in range({size // lines} * stride)" if self.limbs else f"for i in range({size})"):
             self.text.put(f"{matrix}[i] = {self.zero}")
+        if self.limbs:
+            for state in range(0 if not self.shape.is_vector else self.shape.past, self.shape.past + 1):
+                self.text.put(f"{matrix}[{self.line(0, str(state))} + {0 if self.shape.is_vector else state}] = 1")
+            return
         for begin in range(0, size if self.largest else self.square, self.square):
             if self.shape.is_vector:
                 self.text.put(f"{matrix}[{begin + self.shape.past}] = {self.one}")
@@ -106,7 +117,11 @@ class Matrices:
         """Add the rows of one time to a matrix: in its second half, until all are known. A row that is read once, and
         the last of its time, is added at once: each number is read before it is written."""
         text, shape = self.text, self.shape
-        half = self.square * shape.components
+        half = (
+            f"{self.square * shape.components // shape.lines} * stride"
+            if self.limbs
+            else self.square * shape.components
+        )
         text.put("now = tick[row]", "pending = False", f"to = {half}")
         if shape.words == 1 and len(set(shape.variable)) == shape.past and not shape.resets:
             text.put("mask = letters[row]")
@@ -119,7 +134,7 @@ class Matrices:
             for q in self.states():
                 with text.block(f"if {shape.reads(int(q) if q != 'q' else q)}"):
                     text.put("pending = True")
-                    with text.block(f"for i in range({shape.lines})"):
+                    with text.block_if(None) if self.limbs else text.block(f"for i in range({shape.lines})"):
                         add_row(q, matrix)
             for number, (_, variable) in enumerate(shape.resets):
                 with text.block(f"if {shape.reads_variable(variable)}"):
@@ -128,11 +143,12 @@ class Matrices:
         for number, (state, _) in enumerate(shape.resets):
             with text.block(f"if reset{number}"):
                 for part in range(shape.components):
-                    with text.block(f"for i in range({shape.lines})"):
+                    with text.block(f"for i in range({'width' if self.limbs else shape.lines})"):
                         text.put(f"{matrix}[{self.line(part, str(state))} + i] = {self.zero}")
         with text.block("if pending and to != 0"):
-            for part in range(shape.components):
-                with text.block(f"for i in range({part * self.square}, {(part + 1) * self.square})"):
+            for part in range(1 if self.limbs else shape.components):
+                places = f"{part * self.square}, {(part + 1) * self.square}"
+                with text.block(f"for i in range({half if self.limbs else places})"):
                     text.put(self.add(f"{matrix}[i]", f"{matrix}[{half} + i]"), f"{matrix}[{half} + i] = {self.zero}")
                     self.watch(f"{matrix}[i]", part)
 
@@ -178,37 +194,107 @@ class _FoldOn(Matrices):
     def write(self) -> tuple[str, tuple[str, ...]]:
         shape, text = self.shape, self.text
         parts, half = shape.components, self.square * shape.components
+        watched = shape.is_checked or self.limbs
         takes = ["row_start", "row_end", "tick", "letters", *(["values"] if shape.counted else []), "total", "results"]
-        takes += [*(["fits"] if shape.is_checked else []), *self.tables()]
-        kept = shape.past * shape.lines
+        takes += [*(["fits"] if watched else []), *self.tables()]
+        takes += ["x", "y", "first_limbs", "most_limbs", "digits"] if self.limbs else []
         with text.block_of("fold_on", tuple(takes)):
-            text.put("n = len(tick)")
-            with text.block(f"for i in range({half})"):
-                text.put(f"total[{half} + i] = {self.zero}")
+            text.put("n = len(tick)", *([f"stride = most_limbs * {shape.lines}"] if self.limbs else []))
+            with text.block("for i in range(len(total))"):
+                text.put(f"total[i] = {self.zero}")
             with text.block("for b in range(len(row_start))"):
-                text.put("heed_stop()", "row = row_start[b]", "end = row_end[b]", f"at = b * {parts * kept}")
-                text.put(*(["seen = 0"] if shape.is_checked else []))
+                size = f"{parts * shape.past} * stride" if self.limbs else str(parts * shape.past * shape.lines)
+                text.put("heed_stop()", "row = row_start[b]", "end = row_end[b]", f"at = b * {size}")
+                text.put(*(["seen = 0"] if watched else []))
+                if self.limbs:
+                    text.put("limbs = first_limbs[b]", f"width = limbs * {shape.lines}")
                 self.identity("total")
                 self.copy("total[{here}] = results[{there}]")
                 with text.block("while row < end"):
                     last = "row + 1 == end or tick[row + 1] != now"
-                    self.tick(self.append_row, "total", "row < end", "row += 1", last)
-                    if shape.is_checked:
+                    add_row = self.append_limbs if self.limbs else self.append_row
+                    self.tick(add_row, "total", "row < end", "row += 1", last)
+                    if watched:
                         with text.block(f"if seen >> {CHECKED_BITS} != 0"):
                             text.put("break")
-                if shape.is_checked:
+                if self.limbs:
+                    with text.block(f"for line in range({parts * (shape.past + 1)})"):
+                        carried = (
+                            f"carry(total, line * stride, 0, {shape.lines}, {shape.lines}, most_limbs, {LIMB_BITS})"
+                        )
+                        with text.block(f"if {carried} != 0"):
+                            text.put("seen = 1 << 62")
+                if watched:
                     text.put(f"fits[b] = seen >> {CHECKED_BITS} == 0")
-                with text.block_if("fits[b]" if shape.is_checked else None):
+                with text.block_if("fits[b]" if watched else None):
                     self.copy("results[{there}] = total[{here}]")
-        return f"{_NAMES if self.largest else ''}{text}", tuple(takes)
+                if self.limbs:
+                    with text.block(f"for i in range({half // shape.lines} * stride)"):
+                        text.put(f"total[{half // shape.lines} * stride + i] = 0")
+        head = f"{CARRY.lstrip()}\n\n{ANY_IN.lstrip()}\n\n" if self.limbs else _NAMES if self.largest else ""
+        return f"{head}{text}", tuple(takes)
 
     def copy(self, line: str) -> None:
         """A line for each number of a matrix, but for those of the empty past."""
-        kept = self.shape.past * self.shape.lines
-        for part in range(self.shape.components):
-            with self.text.block(f"for i in range({kept})"):
-                there, here = (f"{part * size} + i" if part else "i" for size in (kept, self.square))
-                self.text.put(line.format(here=here, there=f"at + {there}"))
+        parts, lines = self.shape.components, "stride" if self.limbs else self.shape.lines
+        with self.text.block(f"for q in range({self.shape.past})"):
+            for part in range(parts):
+                with self.text.block(f"for i in range({lines})"):
+                    there = f"at + (q * {parts} + {part}) * {lines} + i"
+                    self.text.put(line.format(here=f"{self.line(part, 'q')} + i", there=there))
+
+    # Numbers of limbs: signed digits of so many bits, the lines of the lowest before those of the next
+
+    def append_limbs(self, q: str, matrix: str) -> None:
+        """What a row, read as a state, adds behind a matrix."""
+        shape, text = self.shape, self.text
+        for part in range(shape.components):
+            amount = "y" if part else "x"
+            if q == "q":
+                with text.block("for i in range(width)"):
+                    text.put(f"{amount}[i] = 0")
+                with text.block("for j in range(source_from[q], source_from[q + 1])"):
+                    with text.block("for i in range(width)"):
+                        text.put(f"{amount}[i] += {matrix}[{self.line(part, 'sources[j]')} + i]")
+            else:
+                ways = [f"{matrix}[{self.line(part, str(source))} + i]" for source in shape.sources[int(q)]]
+                with text.block("for i in range(width)"):
+                    text.put(f"{amount}[i] = {' + '.join(ways) or '0'}")
+            self.settle(amount)
+            counts = part and (q == "q" or shape.counted[part - 1][int(q)])
+            with text.block_if(f"counted[{(part - 1) * shape.past} + q]" if q == "q" and part else None):
+                if counts:
+                    self.multiply_limbs(part)
+            with text.block("for i in range(width)"):
+                text.put(f"{matrix}[to + {self.line(part, q)} + i] += {amount}[i]")
+
+    def multiply_limbs(self, part: int) -> None:
+        """y += value * x, digit by digit; there is a limb more than x has for each digit."""
+        text, lines = self.text, self.shape.lines
+        with text.block("for digit in range(digits)"):
+            text.put(f"value = values[({part - 1} * digits + digit) * n + row]")
+            with text.block("if value != 0"):
+                with text.block(f"while seen == 0 and any_in(x, max(0, width - digit * {lines}), width)"):
+                    self.widen()
+                with text.block(f"for i in range(width - digit * {lines})"):
+                    text.put(f"y[i + digit * {lines}] += value * x[i]")
+        self.settle("y")
+
+    def settle(self, array: str) -> None:
+        """Carry between limbs, and take more of them until the number fits."""
+        lines = self.shape.lines
+        carried = f"carry({array}, 0, 0, {lines}, {lines}, limbs, {LIMB_BITS})"
+        with self.text.block(f"while seen == 0 and {carried} != 0"):
+            self.widen()
+
+    def widen(self) -> None:
+        """One more limb, which is 0 everywhere; or a mark that there is none."""
+        with self.text.block("if limbs == most_limbs"):
+            self.text.put("seen = 1 << 62")
+        with self.text.block("else"):
+            with self.text.block(f"for i in range(width, width + {self.shape.lines})"):
+                self.text.put("x[i] = 0", "y[i] = 0")
+            self.text.put("limbs += 1", f"width += {self.shape.lines}")
 
 
 class _Apply(Matrices):
@@ -250,7 +336,7 @@ class _Apply(Matrices):
             before = "i" if not shape.is_vector else str(shape.past)
 
             def ways(of_part: int) -> str:
-                return f"maps[at + {of_part * shape.past * shape.lines} + q * {shape.lines} + i]"
+                return f"maps[at + (q * {shape.components} + {of_part}) * {shape.lines} + i]"
 
             if self.largest:
                 text.put(f"left = vector[{part * size} + {before}]", f"right = {ways(part)}")

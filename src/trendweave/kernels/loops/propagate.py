@@ -28,7 +28,7 @@ def write_propagate(plan: LoopPlan, shape: Shape) -> tuple[str, tuple[str, ...]]
     return _Writer(plan, shape).write()
 
 
-_CARRY = '''
+CARRY = '''
 @called
 def carry(vector, at, low, high, step, limbs, bits):
     """Carry between the limbs of one number per lane, `step` apart; not 0 if the highest limb is too large."""
@@ -65,13 +65,21 @@ def carry(vector, at, low, high, step, limbs, bits):
         seen = join_bits(seen, magnitude_bits(x))
     return all_bits(seen) >> (bits - 1)
 '''
-_PRELUDE_LIMBS = '''
+_CLEAR = '''
 @called
 def clear(array, count, width, begin, length):
     """The part [begin, begin + length) of so many vectors becomes 0."""
     for number in range(count):
         for i in range(number * width + begin, number * width + begin + length):
             array[i] = 0
+'''
+ANY_IN = '''
+@called
+def extend(pending, used, result, nodes, used_nodes, width, begin, length):
+    """A limb that no number has used so far becomes 0."""
+    clear(pending, used, width, begin, length)
+    clear(result, 1, width, begin, length)
+    clear(nodes, used_nodes, width, begin, length)
 
 
 @called
@@ -92,7 +100,7 @@ class _Writer(Stores):
         takes = tuple(self.used)
         head = Text()
         if self.limbs:
-            for function in (_CARRY_IN_PACKS if self.shape.packs else _CARRY, _PRELUDE_LIMBS):
+            for function in (_CARRY_IN_PACKS if self.shape.packs else CARRY, _CLEAR, ANY_IN):
                 head.put(*function.strip("\n").split("\n"), "", "")
         head.put("NO_TREND = -(2**63)", "NO_VALUE = NO_TREND + 1", "", "", "@loop")
         return f"{head}{write_signature('propagate', takes)}{indent(str(self.text), INDENT)}", takes
@@ -494,7 +502,8 @@ class _Writer(Stores):
                         with self.text.block_if(mask):
                             put("pending[to + i] += value * pending[come + i]")
                 put("limb += 1")
-            self.settle(f"at + {lanes_of(k)}")
+            if digit + 1 < shape.digits:  # else that comes after it, whether there is a value or not
+                self.settle(f"at + {lanes_of(k)}")
 
     def widen(self) -> None:
         """One more limb, 0 in all vectors; or a mark that there is none."""
@@ -502,9 +511,9 @@ class _Writer(Stores):
         with self.text.block("if limbs == most_limbs"):
             put("seen = 1 << 62")
         with self.text.block("else"):
-            put("clear(pending, used + 1, width, limbs * step, step)", "clear(result, 1, width, limbs * step, step)")
-            if any(kind.method is not Way.SCAN for kind in self.plan.kinds):
-                put(f"clear({self.use('nodes')}, used_nodes, width, limbs * step, step)")
+            stored = any(kind.method is not Way.SCAN for kind in self.plan.kinds)
+            nodes = f"{self.use('nodes')}, used_nodes" if stored else "result, 1"
+            put(f"extend(pending, used + 1, result, {nodes}, width, limbs * step, step)")
             if self.has_lists:
                 for s, block in self.over_stores():
                     if s != "s" and self.plan.lists[int(s)] < 0:

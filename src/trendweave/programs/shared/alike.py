@@ -25,7 +25,7 @@ from trendweave.programs.shared.copies import Copies, RowCopies
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import SharedRows
 from trendweave.programs.shared.unit import MEMBER, Found, MemberError, OneView, Part, UnitStep, WrappedSteps
-from trendweave.programs.trends.listed.taken import TakenAway
+from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts
 from trendweave.programs.trends.program import (
     PartialAggregates,
     TrendAggregates,
@@ -171,8 +171,8 @@ class AlikeUnit(OneView):
             return Output(batch for table in tables for batch in table.to_batches())
 
         def select(
-            rows: pa.Table, taken: TakenAway, before: int | None, watermark: int | None
-        ) -> tuple[list[pa.RecordBatch], TakenAway]:
+            rows: pa.Table, taken: ConsumedStarts, before: int | None, watermark: int | None
+        ) -> tuple[list[pa.RecordBatch], ConsumedStarts]:
             return self._select(rows, taken, before, watermark, metrics)
 
         if isinstance(window, SessionWindow):
@@ -185,8 +185,8 @@ class AlikeUnit(OneView):
         return TrendSteps(closing, kind, compute)
 
     def _select(
-        self, rows: pa.Table, taken: TakenAway, before: int | None, watermark: int | None, metrics: SharingMetrics
-    ) -> tuple[list[pa.RecordBatch], TakenAway]:
+        self, rows: pa.Table, taken: ConsumedStarts, before: int | None, watermark: int | None, metrics: SharingMetrics
+    ) -> tuple[list[pa.RecordBatch], ConsumedStarts]:
         """As `TrendLists.select`. What is carried knows a rule by its constants, as numbers change with workloads."""
         assert isinstance(self.inner, TrendLists), "only lists are selected from"
         if taken.table is not None:
@@ -197,7 +197,7 @@ class AlikeUnit(OneView):
         batches: list[pa.RecordBatch] = []
         lists = self.inner
 
-        def select(copies: pa.Table) -> tuple[list[pa.RecordBatch], TakenAway]:
+        def select(copies: pa.Table) -> tuple[list[pa.RecordBatch], ConsumedStarts]:
             return lists.select(copies, taken, before, watermark)
 
         for table in self.copy_rows(rows, metrics):

@@ -24,11 +24,9 @@ from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResul
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.detection import DEFAULTS, LIMITS, Detection, Limits
-from trendweave.programs.trends.listed.distinct_values import DistinctValues
-from trendweave.programs.trends.listed.folding import aggregate_trends
-from trendweave.programs.trends.listed.steps import EitherSteps, Select, SelectionSteps
-from trendweave.programs.trends.listed.taken import TakenAway
-from trendweave.programs.trends.listed.undecided import Moments, OpenBeginnings, find_certain, find_waiting, take_until
+from trendweave.programs.trends.lists.aggregating import DistinctValues, aggregate_trends
+from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts, EitherSteps, Select, SelectionSteps
+from trendweave.programs.trends.lists.undecided import Moments, OpenBeginnings, find_certain, find_waiting, take_until
 from trendweave.programs.trends.session_steps import SessionSteps
 from trendweave.programs.trends.steps import Compute, TrendSteps
 from trendweave.results.aggregate_table import result_table
@@ -47,8 +45,8 @@ from trendweave.rows.times import as_steps, moving_span
 
 # What lists trends, or folds them on streams, is imported where it is used: most runs that aggregate do neither.
 if TYPE_CHECKING:
-    from trendweave.programs.trends.contiguous.lists import ListedParts
-    from trendweave.programs.trends.lists import TrendListing, WrittenTrends
+    from trendweave.programs.trends.lists.contiguous import ListedParts
+    from trendweave.programs.trends.lists.listing import TrendListing, WrittenTrends
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class TrendAggregates(BoundTrends):
         options = TaskOptions(self.numbers != "float64", self.way, scope.windows, scope.chunk, device=self.device)
         try:
             if self.way is None and self.device != "gpu" and steps_from_row_to_row(self.plan):
-                from trendweave.programs.trends.contiguous.lists import count_contiguous
+                from trendweave.programs.trends.lists.contiguous import count_contiguous
 
                 counted = count_contiguous(self.plan, self.preparation, rows, options)
                 if counted is not None:
@@ -187,12 +185,12 @@ class TrendLists(BoundTrends):
         if steps_from_row_to_row(self.plan):
             if self.device == "gpu":
                 refuse_work("a match of events next to each other is not served on a GPU")
-            from trendweave.programs.trends.contiguous.lists import list_contiguous
+            from trendweave.programs.trends.lists.contiguous import list_contiguous
 
             options = TaskOptions(only=scope.windows, chunk=scope.chunk, device=self.device)
             with too_large_counts():
                 return list_contiguous(self.plan, self.preparation, rows, options, self.detection, self._make_writer)
-        from trendweave.programs.trends.lists import WrittenTrends
+        from trendweave.programs.trends.lists.listing import WrittenTrends
 
         listing = count_and_list(self, rows, scope, self.detection)
         return WrittenTrends(listing, self._make_writer(listing.counted.task.rows, listing.counted.group_columns))
@@ -236,7 +234,7 @@ class TrendLists(BoundTrends):
         if not settles_beginnings(self.plan):
             return steps
         own = selection is not None and selection.skip == "next"
-        nothing = TakenAway(self.preparation.partition_key, own, self.preparation.ties)
+        nothing = ConsumedStarts(self.preparation.partition_key, own, self.preparation.ties)
         return SelectionSteps(steps, self._span, nothing, select)
 
     @cached_property
@@ -257,8 +255,8 @@ class TrendLists(BoundTrends):
         return OpenBeginnings.of(self.plan, self.preparation)
 
     def select(
-        self, rows: pa.Table, taken: TakenAway, before: int | None, watermark: int | None
-    ) -> tuple[list[pa.RecordBatch], TakenAway]:
+        self, rows: pa.Table, taken: ConsumedStarts, before: int | None, watermark: int | None
+    ) -> tuple[list[pa.RecordBatch], ConsumedStarts]:
         """Trends that have become certain while the watermark moved.
 
         Args:
@@ -393,7 +391,7 @@ class ListedAggregates(TrendAggregates):
         return "trends"
 
     def aggregate(self, rows: pa.Table, scope: Scope = EVERYTHING) -> TaskResult:
-        from trendweave.programs.trends.lists import LOOKED_AT
+        from trendweave.programs.trends.lists.listing import LOOKED_AT
 
         # None of them is shown, so what may be looked at is the limit.
         most = LOOKED_AT * self.detection.max_trends
@@ -423,7 +421,7 @@ class ListedAggregates(TrendAggregates):
 
 def count_and_list(bound: BoundTrends, rows: pa.Table, scope: Scope, detection: Detection) -> TrendListing:
     """The trends of prepared rows, counted and ready to be found."""
-    from trendweave.programs.trends.lists import list_trends
+    from trendweave.programs.trends.lists.listing import list_trends
 
     options = TaskOptions(only=scope.windows, chunk=scope.chunk, device=bound.device)
     with too_large_counts():

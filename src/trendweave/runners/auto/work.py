@@ -13,7 +13,7 @@ from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingW
 from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.operators.joins.conditions import JoinCondition, read_parts
 from trendweave.programs.operators.joins.searches import FEW, NARROW
-from trendweave.programs.trends.linked.served import why_not_linked
+from trendweave.programs.trends.lists.edges import why_not_linked
 from trendweave.runners.auto.sample import Sample
 
 _SCANNED = frozenset({Way.SCAN})

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 #: Written into every state. A state of another version is converted where that is possible, else refused.
 STATE_VERSION = 1
-#: Of states whose rows were folded: a release that does not fold would miss them. It goes on with rows of version 1.
-FOLDED_VERSION = 2
+#: Of states whose rows were folded: a release that does not fold would miss them. It goes on with rows of version 1. In
+#: version 2, largest values and sums of floats were in other columns.
+FOLDED_VERSION = 3
 
 
 def struct_of(**fields: DataType) -> StructType:

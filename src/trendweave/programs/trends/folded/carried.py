@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
-from trendweave.kernels.folding import Algebra, Summaries, concat_summaries, no_summaries
+from trendweave.kernels.loops.summaries import Algebra, Summaries, concat_summaries, no_summaries
 from trendweave.programs.carry import FOLDED
 from trendweave.programs.program import NO_CARRY, Carry
 from trendweave.programs.trends.folded.kept import keep_tables
@@ -40,10 +40,8 @@ class Summed:
         """Those with the numbers low:high, without copies."""
         if high - low == self.key.size:
             return self
-        width, numbers, *others = self.summaries
-        starts = self.summaries.starts()
-        summaries = Summaries(width[low:high], numbers[starts[low] : starts[high]], *(one[low:high] for one in others))
-        return Summed(self.pane[low:high], self.key[low:high], self.infinite[low:high], summaries)
+        some = slice(low, high)
+        return Summed(self.pane[some], self.key[some], self.infinite[some], self.summaries.take(some))
 
     @staticmethod
     def none(algebra: Algebra) -> Summed:
@@ -60,7 +58,7 @@ class Summed:
             np.concatenate([part.pane for part in several]),
             np.concatenate([part.key for part in several]),
             np.concatenate([part.infinite for part in several]),
-            concat_summaries(algebra, [part.summaries for part in several]),
+            concat_summaries([part.summaries for part in several]),
         )
 
 

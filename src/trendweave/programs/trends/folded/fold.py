@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.kernels import Rows
-from trendweave.kernels.folding import concat_summaries, extend
+from trendweave.kernels.loops.summaries import concat_summaries, extend
 from trendweave.programs.trends.folded.carried import Carried, Summed
 from trendweave.programs.trends.folded.keys import number_keys, select_keys
 from trendweave.programs.trends.folded.measures import Measures
@@ -60,7 +60,7 @@ def fold_rows(measures: Measures, carried: Carried, rows: pa.Table) -> Carried:
         np.concatenate([earlier.pane, runs.pane]),
         np.concatenate([earlier.key, key_of_run]),
         np.concatenate([earlier.infinite, infinite]),
-        concat_summaries(measures.algebra, [earlier.summaries, extended]),
+        concat_summaries([earlier.summaries, extended]),
     )
     return carried.with_fresh(tables, both.take(places[order]), keys)
 

@@ -14,18 +14,18 @@ import numpy as np
 
 from trendweave.kernels import Aggregate, Rows
 from trendweave.kernels import Template as KernelTemplate
-from trendweave.kernels.folding import Algebra, Summaries, concat_summaries, extend, no_summaries
+from trendweave.kernels.loops.summaries import Algebra, Summaries, concat_summaries, extend, no_summaries
 from trendweave.planning.blocking import Blocking
 from trendweave.planning.plan import Template
 
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """A template in numbers, and the numbers of variables that block gaps, per transition and per final state."""
+    """A template in numbers whose states have copies that forget, and pairs (state, variable): events of the variable
+    make trends in the state nothing."""
 
     template: KernelTemplate
-    between: Mapping[int, tuple[int, ...]]
-    behind: Mapping[int, tuple[int, ...]]
+    resets: tuple[tuple[int, int], ...]
 
 
 def number_gaps(template: Template, numbers: KernelTemplate, blocking: Blocking, variables: Mapping[str, int]) -> Gaps:
@@ -48,7 +48,7 @@ def number_gaps(template: Template, numbers: KernelTemplate, blocking: Blocking,
     ends = zip(template.ends, blocking.behind, strict=True)
     behind = {end.state: numbered(names) for end, names in ends if names}
     if not blocking.leads:
-        return Gaps(numbers, between, behind)
+        return copy_blocked_states(numbers, between, behind)
     opened = len(template.states)
     starts = [
         (start.state, numbered(names)) for start, names in zip(template.starts, blocking.before, strict=True) if names
@@ -56,17 +56,57 @@ def number_gaps(template: Template, numbers: KernelTemplate, blocking: Blocking,
     is_start = np.append(numbers.is_start, True)
     is_start[[state for state, _ in starts]] = False
     between |= {len(template.transitions) + place: names for place, (_, names) in enumerate(starts)}
-    return Gaps(
-        KernelTemplate(
-            np.append(numbers.state_variable, len(variables)),
-            is_start,
-            np.append(numbers.is_final, False),
-            np.append(numbers.source, [opened] * len(starts)),
-            np.append(numbers.target, [state for state, _ in starts]),
-        ),
-        between,
-        behind,
+    opening = KernelTemplate(
+        np.append(numbers.state_variable, len(variables)),
+        is_start,
+        np.append(numbers.is_final, False),
+        np.append(numbers.source, [opened] * len(starts)),
+        np.append(numbers.target, [state for state, _ in starts]),
     )
+    return copy_blocked_states(opening, between, behind)
+
+
+def copy_blocked_states(
+    template: KernelTemplate, blockers: Mapping[int, tuple[int, ...]], final_blockers: Mapping[int, tuple[int, ...]]
+) -> Gaps:
+    """A copy of each state for each set of variables whose events block what follows.
+
+    A trend that goes on over a gap in which an event must not lie goes on from a copy of its state. The copy is reached
+    as the state is, and is emptied by each such event, after events of the same time have read it and before they are
+    added: an event blocks only gaps that begin before it and end after it.
+
+    Args:
+        template: The template.
+        blockers: Per transition, variables that may not be read between its two events.
+        final_blockers: Per final state, variables that may not be read behind an event that ends a trend in it.
+    """
+    blocked = {number: frozenset(variables) for number, variables in blockers.items() if variables}
+    at_end = {state: frozenset(variables) for state, variables in final_blockers.items() if variables}
+    nothing: frozenset[int] = frozenset()
+    wanted = {(int(template.source[number]), variables) for number, variables in blocked.items()}
+    wanted |= {(state, variables) for state, variables in at_end.items() if template.is_final[state]}
+    states = [(state, nothing) for state in range(len(template.state_variable))]
+    states += sorted(wanted, key=lambda pair: (pair[0], sorted(pair[1])))
+    is_final = [bool(template.is_final[state]) and at_end.get(state, nothing) == kept for state, kept in states]
+    transitions = []
+    for number, (source, target) in enumerate(zip(template.source, template.target, strict=True)):
+        before = states.index((int(source), blocked.get(number, nothing)))
+        transitions += [(before, place) for place, (state, _) in enumerate(states) if state == int(target)]
+    useful = {place for place, ends in enumerate(is_final) if ends}
+    while more := {source for source, target in transitions if target in useful} - useful:
+        useful |= more
+    kept = sorted(useful) or list(range(len(states)))
+    place_of = {place: number for number, place in enumerate(kept)}
+    pairs = [(place_of[s], place_of[t]) for s, t in transitions if s in place_of and t in place_of]
+    source, target = np.array(pairs, np.int64).reshape(-1, 2).T
+    changed = KernelTemplate(
+        np.array([template.state_variable[states[place][0]] for place in kept], np.int64),
+        np.array([template.is_start[states[place][0]] for place in kept], bool),
+        np.array([is_final[place] for place in kept], bool),
+        source,
+        target,
+    )
+    return Gaps(changed, tuple((place_of[place], v) for place in kept for v in sorted(states[place][1])))
 
 
 def make_opening(algebra: Algebra, variable: int, aggregates: list[Aggregate]) -> Summaries:
@@ -87,12 +127,11 @@ def make_opening(algebra: Algebra, variable: int, aggregates: list[Aggregate]) -
 
 
 def open_windows(
-    algebra: Algebra, opening: Summaries, summaries: Summaries, low: np.ndarray, high: np.ndarray
+    opening: Summaries, summaries: Summaries, low: np.ndarray, high: np.ndarray
 ) -> tuple[Summaries, np.ndarray, np.ndarray]:
     """Put an opening before each run low:high of summaries.
 
     Args:
-        algebra: How trends are summed up.
         opening: The opening.
         summaries: The summaries.
         low: Where each run begins.
@@ -106,4 +145,4 @@ def open_windows(
     begins = ends - count
     index = np.arange(int(count.sum())) + np.repeat(low - 1 - begins, count)
     index[begins] = summaries.size
-    return concat_summaries(algebra, [summaries, opening]).take(index), begins, ends
+    return concat_summaries([summaries, opening]).take(index), begins, ends

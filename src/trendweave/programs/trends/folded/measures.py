@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.kernels import Aggregate, Measure, Results
-from trendweave.kernels.folding import Algebra, Measured, Summaries, make_algebra
+from trendweave.kernels.loops.summaries import Algebra, Measured, Summaries, make_algebra
 from trendweave.planning.blocking import Blocking
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
@@ -66,7 +66,7 @@ class Measures:
         inputs = KernelInputs(self.plan, self.preparation, encode_rows(self.plan, self.preparation, self._no_rows))
         template = inputs.kernel_template(self.plan.template)
         if self.blocking is None:
-            return Gaps(template, {}, {})
+            return Gaps(template, ())
         return number_gaps(self.plan.template, template, self.blocking, inputs.number)
 
     @cached_property
@@ -82,8 +82,7 @@ class Measures:
             measures,
             "float64" if self.bound.numbers == "float64" else "exact",
             only_beginnings=not self.overlap and not self._opens,
-            blockers=self._gaps.between,
-            final_blockers=self._gaps.behind,
+            resets=self._gaps.resets,
         )
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels.folding import finish
+from trendweave.kernels.loops.summaries import finish
 from trendweave.kernels.sorting import stable_order
 from trendweave.programs.trends.folded.carried import Carried, Summed
 from trendweave.programs.trends.folded.gaps import open_windows
@@ -116,7 +116,7 @@ def _find_entries(panes: Panes, summed: Summed, windows: tuple[int, int], at_onc
 def _finish(measures: Measures, summed: Summed, entries: Entries, group: np.ndarray) -> Partials:
     runs = (summed.summaries, entries.low, entries.high)
     if measures.opening is not None:
-        runs = open_windows(measures.algebra, measures.opening, *runs)
+        runs = open_windows(measures.opening, *runs)
     results = finish(measures.algebra, *runs)
     entry = results.segment
     for number in measures.find_too_large(results).tolist():

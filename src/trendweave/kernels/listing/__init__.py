@@ -1,1 +1,0 @@
-"""Trends one by one: graphs of events, and ways through them."""

@@ -1,0 +1,441 @@
+"""The graph of a query's trends: a vertex is (event, state), an edge one step of a trend, a path a trend.
+
+CET, Section 4.1, calls it the CET graph; here its vertices are also told apart by the template's state, so that every
+pattern, negation and strategy is a matter of which edges there are. Edges do not depend on the window, so overlapping
+windows share one graph: a window is a range of its vertices, and says only where trends may begin and end.
+
+Edges are listed as long as there is room for them. A graph with too many is kept without: a walk then tests the
+vertices before it one by one.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from trendweave.kernels.aggregates.passes import normalise_conditions
+from trendweave.kernels.columns import ColumnList
+from trendweave.kernels.compiling import inlined_late, inner, outer
+from trendweave.kernels.inputs import (
+    CONTIGUOUS,
+    EQUAL,
+    GREATER,
+    GREATER_EQUAL,
+    LESS,
+    LESS_EQUAL,
+    NEXT,
+    OPERATORS,
+    Selection,
+    Template,
+)
+from trendweave.kernels.pair_test import pair_holds
+from trendweave.kernels.searching import first_not_below
+from trendweave.kernels.stopping import heed_stop, is_to_stop
+
+NO_WINDOW = np.iinfo(np.int64).max
+#: A vertex takes as much memory as so many edges, while the graph is built and walked.
+VERTEX_IN_EDGES = 4
+
+
+class TrendGraph(NamedTuple):
+    """Vertices sorted by (segment, tick). Trends may begin at a vertex in windows from `start_from` on, and end at it
+    in windows up to `end_until`; both are beyond its windows where they may not."""
+
+    row: np.ndarray
+    state: np.ndarray
+    tick: np.ndarray
+    window_first: np.ndarray
+    window_last: np.ndarray
+    start_from: np.ndarray
+    end_until: np.ndarray
+    follow: np.ndarray  # the tick at which an event can follow (skip-till-next-match), or empty
+    edge_starts: np.ndarray  # int64[v+1], of size 0 where edges are not listed
+    edges: np.ndarray  # int32: the vertices before a vertex, ascending
+    segment_starts: np.ndarray  # int64[k+1], of the segments that were built
+
+    @property
+    def is_listed(self) -> bool:
+        return self.edge_starts.size > 0
+
+
+class Bounds(NamedTuple):
+    """The vertices low:high, which are those of a segment that lie in a window. Arrays per vertex of a walk begin at
+    `base`: the segment's first vertex, or 0 where they are of all segments."""
+
+    window: int
+    low: int
+    high: int
+    base: int
+
+
+@inlined_late
+def window_bounds(graph, segment, window):
+    """The vertices of a segment that lie in a window."""
+    start, stop = graph.segment_starts[segment], graph.segment_starts[segment + 1]
+    low = first_not_below(graph.window_last, start, stop, window)
+    return Bounds(window, low, first_not_below(graph.window_first, low, stop, window + 1), start)
+
+
+@inner
+def _find_bounds(graph, segment, window):
+    bounds = window_bounds(graph, segment, window)
+    return bounds.window, bounds.low, bounds.high, bounds.base
+
+
+def find_bounds(graph: TrendGraph, segment: int, window: int) -> Bounds:
+    """The same, for Python."""
+    return Bounds(*_find_bounds(graph, segment, window))
+
+
+@inlined_late
+def is_edge(steps, graph, u, v):
+    """Whether a trend may step from vertex u to vertex v; u is of an earlier tick of the same segment."""
+    transition = transition_between(steps, graph.state[u], graph.state[v])
+    if transition < 0 or graph.window_last[u] < graph.window_first[v]:
+        return False
+    if steps.selection == NEXT and graph.follow[u] != graph.tick[v]:
+        return False
+    if steps.selection == CONTIGUOUS and graph.tick[u] + 1 != graph.tick[v]:
+        return False
+    if graph.tick[u] < guard_at(steps, transition, graph.row[v]):
+        return False
+    return accepts(steps, transition, graph.row[u], graph.row[v])
+
+
+@inlined_late
+def has_edge(graph, u, v):
+    """Whether an edge from u to v is listed."""
+    high = graph.edge_starts[v + 1]
+    at = first_not_below(graph.edges, graph.edge_starts[v], high, u)
+    return at < high and graph.edges[at] == u
+
+
+@inlined_late
+def last_before(graph, v, low):
+    """A cursor before the latest vertex from which an edge may lead to v."""
+    if graph.edge_starts.size:
+        return graph.edge_starts[v + 1]
+    return first_not_below(graph.tick, low, v, graph.tick[v])
+
+
+@inlined_late
+def step_back(graph, steps, v, cursor, low):
+    """The next earlier vertex with an edge to v, as (cursor, vertex); vertex -1 where there is none in the window.
+
+    Where edges are listed `steps` is None, and what tests vertices one by one is not compiled.
+    """
+    if steps is None:
+        cursor -= 1
+        if cursor < graph.edge_starts[v]:
+            return cursor, np.int64(-1)
+        u = np.int64(graph.edges[cursor])
+        return cursor, u if u >= low else np.int64(-1)
+    u = cursor - 1
+    while u >= low and not is_edge(steps, graph, u, v):
+        if steps.selection == CONTIGUOUS and graph.tick[u] + 1 < graph.tick[v]:
+            return u, np.int64(-1)
+        u -= 1
+    return u, u if u >= low else np.int64(-1)
+
+
+class Tests(NamedTuple):
+    """Comparisons of two rows, those of all transitions one after the other."""
+
+    previous: np.ndarray  # int64[.]: the column of codes of the earlier row
+    following: np.ndarray  # int64[.]: and of the later one
+    operator: np.ndarray  # int64[.]
+
+
+class Steps(NamedTuple):
+    """When one event may follow another: per transition of the template, its comparisons, guard and pair test."""
+
+    incoming: np.ndarray  # int64[m]: transitions sorted by target, then source
+    incoming_starts: np.ndarray  # int64[q+1]
+    outgoing: np.ndarray  # int64[m]: transitions sorted by source, then target
+    outgoing_starts: np.ndarray  # int64[q+1]
+    outgoing_targets: np.ndarray  # int64[m]: where those lead
+    source: np.ndarray  # int64[m]
+    first_test: np.ndarray  # int64[m]
+    end_test: np.ndarray  # int64[m]
+    guard: np.ndarray  # int64[m]: a line of `guards`, or -1
+    pair: np.ndarray  # int64[m]: a line of `pairs`, or -1
+    tests: Tests
+    codes: np.ndarray  # int64[., n]
+    guards: np.ndarray  # int64[., n]: ticks before which predecessors of a row are out
+    pairs: np.ndarray
+    answers: np.ndarray
+    variable: np.ndarray  # int64[q]
+    selection: int
+
+
+def flatten_steps(template: Template, conditions: Sequence | None, selection: Selection, count: int) -> Steps:
+    """Write the conditions of a template's transitions over so many rows as flat tables."""
+    conditions = normalise_conditions(conditions, len(template.source))
+    states = len(template.state_variable)
+    codes, guards = ColumnList(), ColumnList()
+    parts, tests, pairs, answers, used = [], [], [], [np.zeros(0, np.uint8)], 0
+    for condition in conditions:
+        first = len(tests)
+        for comparison in condition.comparisons:
+            sides = comparison.previous, comparison.next
+            tests.append((*map(codes.number, sides), OPERATORS.index(comparison.operator)))
+        tested = -1
+        if condition.pair_test is not None:
+            previous, following, known = condition.pair_test
+            tested = len(pairs)
+            pairs.append((codes.number(previous), codes.number(following), used, known.shape[1]))
+            answers.append(np.asarray(known, np.bool_).reshape(-1).view(np.uint8))
+            used += answers[-1].size
+        guarded = -1 if condition.guard is None else guards.number(condition.guard)
+        parts.append((first, len(tests), guarded, tested))
+    first_test, end_test, guard, pair = np.array(parts, np.int64).reshape(len(parts), 4).T.copy()
+    source, target = np.asarray(template.source, np.int64), np.asarray(template.target, np.int64)
+    incoming, outgoing = np.lexsort((source, target)), np.lexsort((target, source))
+    outgoing_starts = np.searchsorted(source[outgoing], np.arange(states + 1))
+    return Steps(
+        incoming,
+        np.searchsorted(target[incoming], np.arange(states + 1)),
+        outgoing,
+        outgoing_starts,
+        target[outgoing],
+        source,
+        first_test,
+        end_test,
+        guard,
+        pair,
+        Tests(*np.array(tests, np.int64).reshape(len(tests), 3).T.copy()),
+        codes.matrix(count),
+        guards.matrix(count),
+        np.array(pairs, np.int64).reshape(len(pairs), 4),
+        np.concatenate(answers),
+        np.asarray(template.state_variable, np.int64),
+        int(selection),
+    )
+
+
+@inlined_late
+def transition_between(steps, source, target):
+    """The transition from a state to a state, or -1."""
+    end = steps.outgoing_starts[source + 1]
+    at = first_not_below(steps.outgoing_targets, steps.outgoing_starts[source], end, target)
+    return steps.outgoing[at] if at < end and steps.outgoing_targets[at] == target else np.int64(-1)
+
+
+@inlined_late
+def compares(operator, left, right):
+    """NULL, a code below zero, compares true with nothing."""
+    if left < 0 or right < 0:
+        return False
+    if operator == LESS:
+        return left < right
+    if operator == LESS_EQUAL:
+        return left <= right
+    if operator == GREATER:
+        return left > right
+    if operator == GREATER_EQUAL:
+        return left >= right
+    if operator == EQUAL:
+        return left == right
+    return left != right
+
+
+@inlined_late
+def accepts(steps, transition, previous, following):
+    """Whether a row can follow another on a transition, apart from negation."""
+    tests, codes = steps.tests, steps.codes
+    for t in range(steps.first_test[transition], steps.end_test[transition]):
+        if not compares(tests.operator[t], codes[tests.previous[t], previous], codes[tests.following[t], following]):
+            return False
+    pair = steps.pair[transition]
+    return pair < 0 or pair_holds(steps.pairs, pair, steps.answers, codes, previous, following)
+
+
+@inlined_late
+def guard_at(steps, transition, row):
+    """The tick before which predecessors of a row are out."""
+    guard = steps.guard[transition]
+    return np.int64(np.iinfo(np.int64).min) if guard < 0 else steps.guards[guard, row]
+
+
+#: Which paths are trends to show: all of them, those of the reduced graph, or those that pass a check at each step.
+ALL, COMPLETE, CHECKED = 0, 1, 2
+#: Bits of a vertex: a trend begins or ends there, a way from a beginning leads there, from one before it, to an end
+#: behind it.
+BEGIN, FINISH, ALIVE, BEGIN_BEFORE, END_BEHIND = 1, 2, 4, 8, 16
+
+
+@outer
+def latest_windows(edge_starts, edges, start_from, window_last):
+    """Per vertex the last window of the latest beginning that leads to it, itself included; -NO_WINDOW where none does.
+
+    Edges lead from smaller vertices to larger ones; nothing begins where `start_from` is beyond `window_last`."""
+    begun = np.empty(start_from.size, np.int64)
+    for v in range(begun.size):
+        if is_to_stop():
+            break
+        latest = window_last[v] if start_from[v] <= window_last[v] else np.int64(-NO_WINDOW)
+        for i in range(edge_starts[v], edge_starts[v + 1]):
+            latest = max(latest, begun[edges[i]])
+        begun[v] = latest
+    return begun
+
+
+@inner
+def mark_window(graph, steps, bounds, mode, marks, longest):
+    """Mark the vertices of a window, and the longest way to each of them unless `longest` is empty."""
+    window, low, high, base = bounds.window, bounds.low, bounds.high, bounds.base
+    for v in range(low, high):
+        heed_stop()
+        mark = np.uint8(0)
+        starts = graph.start_from[v] <= window
+        most = 1 if starts else 0
+        if not starts or mode != ALL or longest.size:
+            cursor = last_before(graph, v, low)
+            while True:
+                cursor, u = step_back(graph, steps, v, cursor, low)
+                if u < 0:
+                    break
+                if marks[u - base] & ALIVE:
+                    mark |= BEGIN_BEFORE
+                    if not longest.size:
+                        break
+                    most = max(most, longest[u - base] + 1)
+        if starts and not (mode == COMPLETE and mark & BEGIN_BEFORE):
+            mark |= BEGIN
+        if mark & (BEGIN | BEGIN_BEFORE):
+            mark |= ALIVE
+            if longest.size:
+                longest[v - base] = most
+        if graph.end_until[v] >= window:
+            mark |= FINISH
+        marks[v - base] = mark
+    if mode != ALL:
+        mark_ends_behind(graph, steps, bounds, marks)
+    if mode == COMPLETE:
+        for v in range(low, high):
+            if marks[v - base] & END_BEHIND:
+                marks[v - base] &= np.uint8(255 - FINISH)
+
+
+@inner
+def mark_ends_behind(graph, steps, bounds, marks):
+    """Mark the vertices behind which trends end, from late to early."""
+    low, base = bounds.low, bounds.base
+    for v in range(bounds.high - 1, low - 1, -1):
+        heed_stop()
+        if not marks[v - base] & (FINISH | END_BEHIND):
+            continue
+        cursor = last_before(graph, v, low)
+        while True:
+            cursor, u = step_back(graph, steps, v, cursor, low)
+            if u < 0:
+                break
+            marks[u - base] |= END_BEHIND
+
+
+def reduce_edges(edge_starts: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """See `_reduce_edges`."""
+    starts, used, kept = _reduce_edges(edge_starts, edges)
+    return starts, kept[:used].copy()
+
+
+@outer
+def _reduce_edges(edge_starts, edges):
+    """Only the edges p -> e for which no path leads from p to e over a third vertex (CET, Definition 4: events that
+    are adjacent in a complete trend).
+
+    Of the vertices before e the latest is kept first; all that lie before a kept one are out. It is enough to look
+    back as far as the earliest candidate.
+    """
+    count = edge_starts.size - 1
+    kept_starts = np.empty(count + 1, np.int64)
+    kept_starts[0] = 0
+    kept = np.empty(edges.size, np.int32)
+    seen = np.empty(count, np.int32)
+    for v in range(count):
+        seen[v] = -1
+    waiting = np.empty(count, np.int32)
+    used = 0
+    for e in range(count):
+        if is_to_stop():
+            break
+        first = used
+        if edge_starts[e] < edge_starts[e + 1]:
+            lowest = edges[edge_starts[e]]
+            for i in range(edge_starts[e + 1] - 1, edge_starts[e] - 1, -1):
+                p = edges[i]
+                if seen[p] == e:
+                    continue
+                kept[used] = p
+                used += 1
+                if p == lowest:
+                    continue
+                waiting[0] = p
+                size = 1
+                while size:
+                    size -= 1
+                    v = waiting[size]
+                    for k in range(kept_starts[v + 1] - 1, kept_starts[v] - 1, -1):
+                        u = kept[k]
+                        if u < lowest:
+                            break
+                        if seen[u] != e:
+                            seen[u] = e
+                            waiting[size] = u
+                            size += 1
+            for i in range((used - first) // 2):
+                kept[first + i], kept[used - 1 - i] = kept[used - 1 - i], kept[first + i]
+        kept_starts[e + 1] = used
+    return kept_starts, used, kept
+
+
+#: Ticks after and before all others: there is no such end, or beginning.
+NO_END, NO_BEGIN = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+
+
+@outer
+def soonest_ends(edge_starts, edges, tick, ends):
+    """Per vertex the earliest tick of a vertex behind it at which trends may end, or NO_END."""
+    soonest = np.full(tick.size, NO_END, np.int64)
+    for v in range(tick.size - 1, -1, -1):
+        reached = min(soonest[v], tick[v]) if ends[v] else soonest[v]
+        for i in range(edge_starts[v], edge_starts[v + 1]):
+            soonest[edges[i]] = min(soonest[edges[i]], reached)
+    return soonest
+
+
+@outer
+def latest_begins(edge_starts, edges, tick, begins):
+    """Per vertex the latest tick of a vertex before it at which trends may begin, or NO_BEGIN."""
+    latest = np.full(tick.size, NO_BEGIN, np.int64)
+    for v in range(tick.size):
+        for i in range(edge_starts[v], edge_starts[v + 1]):
+            u = edges[i]
+            latest[v] = max(latest[v], max(latest[u], tick[u]) if begins[u] else latest[u])
+    return latest
+
+
+@inner
+def find_participants(graph, steps, segment, window, asked, marks, longest, counts, vertices):
+    """Count the vertices that are asked for and lie on trends, per window of a segment, or list them.
+
+    asked     bool, per vertex
+    marks     uint8, per vertex of the largest segment: room
+    longest   empty
+    counts    int64, per window: how many there are; where they are listed, they are known
+    vertices  int64: the vertices of one window after the other; empty where they are counted
+    """
+    at = np.int64(0)
+    for entry in range(segment.size):
+        bounds = window_bounds(graph, segment[entry], window[entry])
+        # Of checked trends all beginnings and ends are marked, and what leads to an end.
+        mark_window(graph, steps, bounds, CHECKED, marks, longest)
+        count = np.int64(0)
+        for v in range(bounds.low, bounds.high):
+            mark = marks[v - bounds.base]
+            if asked[v] and mark & ALIVE and mark & (FINISH | END_BEHIND):
+                if vertices.size:
+                    vertices[at] = v
+                    at += 1
+                count += 1
+        counts[entry] = count

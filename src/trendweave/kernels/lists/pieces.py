@@ -1,0 +1,298 @@
+"""T-CET and H-CET: pieces of trends are built once per stretch of time and joined from stretch to stretch.
+
+A graphlet is a stretch of the vertices of a segment. Inside it all pieces of trends are built breadth first, each
+vertex extending the pieces of those before it (T-CET; CET, Section 4.2); across graphlets a depth-first walk joins them
+(H-CET, Section 4.3). One graphlet is T-CET, one per tick is close to M-CET. Pieces do not depend on the window: all
+windows of a segment share them (Section 6.3), each leaving out the pieces that begin before it.
+
+CET allows cuts only where edges lead from last to first events of graphlets. Here a piece may begin at any vertex that
+an earlier graphlet leads to, and end at any vertex, so every time between two ticks is a cut.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from trendweave.kernels.compiling import inlined_late, inner, outer
+from trendweave.kernels.lists.graph import (
+    ALIVE,
+    BEGIN,
+    COMPLETE,
+    FINISH,
+    NO_WINDOW,
+    has_edge,
+    mark_window,
+    window_bounds,
+)
+from trendweave.kernels.lists.walk import NEW, Progress
+from trendweave.kernels.stopping import heed_stop, is_to_stop
+
+#: What a piece takes in memory: a start, and a number per vertex.
+BYTES_PER_PIECE, BYTES_PER_VERTEX = 8, 4
+
+
+class Pieces(NamedTuple):
+    """The pieces that end at vertex `base + i` are `first[i]:first[i + 1]`; piece k is
+    `vertices[starts[k]:starts[k + 1]]`. `graphlet_start` is the first vertex of a vertex's graphlet."""
+
+    first: np.ndarray
+    starts: np.ndarray
+    vertices: np.ndarray
+    graphlet_start: np.ndarray
+
+
+@outer
+def find_begins(graph, mode):
+    """Vertices at which a trend begins in some window. A complete trend does not begin behind a vertex at which others
+    begin in all windows of both."""
+    count = graph.row.size
+    begins = np.zeros(count, np.bool_)
+    until = np.empty(count, np.int64)  # up to this window some trend begins at the vertex or before it
+    for v in range(count):
+        if is_to_stop():
+            break
+        known = np.int64(-NO_WINDOW)
+        for i in range(graph.edge_starts[v], graph.edge_starts[v + 1]):
+            known = max(known, until[graph.edges[i]])
+        begins[v] = graph.start_from[v] != NO_WINDOW and not (mode == COMPLETE and known >= graph.window_last[v])
+        if graph.start_from[v] <= graph.window_first[v]:
+            known = max(known, graph.window_last[v])
+        until[v] = known
+    return begins
+
+
+@inner
+def count_pieces(edge_starts, edges, begins, low, high, pieces, sizes):
+    """Pieces that end at each vertex of a graphlet, and their vertices; totals, as floats that cannot overflow."""
+    total, total_size = 0.0, 0.0
+    for v in range(low, high):
+        heed_stop()
+        count, size = 0.0, 0.0
+        entered = begins[v]
+        for i in range(edge_starts[v], edge_starts[v + 1]):
+            u = edges[i]
+            if u < low:
+                entered = True
+            else:
+                count += pieces[u - low]
+                size += sizes[u - low] + pieces[u - low]
+        if entered:
+            count += 1.0
+            size += 1.0
+        pieces[v - low], sizes[v - low] = count, size
+        total += count
+        total_size += size
+    return total, total_size
+
+
+@inner
+def extend_piece(vertices, starts, k, v, used):
+    """Write piece k once more, with a vertex at its end; returns how much is used then."""
+    for i in range(starts[k], starts[k + 1]):
+        vertices[used] = vertices[i]
+        used += 1
+    vertices[used] = v
+    return used + 1
+
+
+def build_pieces(edge_starts, edges, begins, base, cuts, total, total_size) -> Pieces:
+    """All pieces of the graphlets `cuts[i]:cuts[i + 1]`, of which there are `total`, with `total_size` vertices."""
+    return Pieces(*_build_pieces(edge_starts, edges, begins, base, cuts, total, total_size))
+
+
+@outer
+def _build_pieces(edge_starts, edges, begins, base, cuts, total, total_size):
+    count = cuts[-1] - base
+    first = np.zeros(count + 1, np.int64)
+    starts = np.zeros(total + 1, np.int64)
+    vertices = np.empty(total_size, np.int32)
+    graphlet_start = np.empty(count, np.int64)
+    number, used = 0, 0
+    for g in range(cuts.size - 1):
+        low = cuts[g]
+        for v in range(low, cuts[g + 1]):
+            if is_to_stop():
+                break
+            graphlet_start[v - base] = low
+            entered = begins[v]
+            for i in range(edge_starts[v], edge_starts[v + 1]):
+                u = edges[i]
+                if u < low:
+                    entered = True
+                    continue
+                for k in range(first[u - base], first[u - base + 1]):
+                    used = extend_piece(vertices, starts, k, v, used)
+                    number += 1
+                    starts[number] = used
+            if entered:
+                vertices[used] = v
+                used += 1
+                number += 1
+                starts[number] = used
+            first[v - base + 1] = number
+    return first, starts, vertices, graphlet_start
+
+
+def extend_all(graph, begins, low, high, total, total_size) -> Pieces:
+    """The same pieces of one graphlet, found without the graph's order: every event is compared with the last event of
+    every piece so far (CET, Algorithm 1, the baseline)."""
+    return Pieces(*_extend_all(graph, begins, low, high, total, total_size))
+
+
+@outer
+def _extend_all(graph, begins, low, high, total, total_size):
+    first = np.zeros(high - low + 1, np.int64)
+    starts = np.zeros(total + 1, np.int64)
+    vertices = np.empty(total_size, np.int32)
+    number, used = 0, 0
+    for v in range(low, high):
+        if is_to_stop():
+            break
+        entered = begins[v]
+        for i in range(graph.edge_starts[v], graph.edge_starts[v + 1]):
+            if graph.edges[i] < low:
+                entered = True
+        for k in range(number):
+            if has_edge(graph, vertices[starts[k + 1] - 1], v):
+                used = extend_piece(vertices, starts, k, v, used)
+                number += 1
+                starts[number] = used
+        if entered:
+            vertices[used] = v
+            used += 1
+            number += 1
+            starts[number] = used
+        first[v - low + 1] = number
+    return first, starts, vertices, np.full(high - low, low)
+
+
+class Levels(NamedTuple):
+    """The stack of the walk. A level is at a vertex, has chosen one of the pieces that end there, and looks for what
+    leads to that piece from earlier graphlets."""
+
+    vertex: np.ndarray
+    next_piece: np.ndarray
+    piece: np.ndarray  # -1: the next one is to be chosen
+    cursor: np.ndarray  # over the edges to the piece's first vertex
+
+
+def new_levels(graphlets: int) -> Levels:
+    """Make room for a path through so many graphlets."""
+    return Levels(*(np.zeros(graphlets + 1, np.int64) for _ in Levels._fields))
+
+
+@inlined_late
+def open_level(levels, pieces, depth, v, origin):
+    """Begin a level at a vertex."""
+    levels.vertex[depth], levels.piece[depth] = v, -1
+    levels.next_piece[depth] = pieces.first[v - origin]
+
+
+@inlined_late
+def choose_piece(levels, pieces, top, low, origin):
+    """Choose the next piece of a level that begins in the window; False where there is none left."""
+    end = pieces.first[levels.vertex[top] - origin + 1]
+    for k in range(levels.next_piece[top], end):
+        if pieces.vertices[pieces.starts[k]] >= low:
+            levels.piece[top], levels.next_piece[top] = k, k + 1
+            return True
+    return False
+
+
+@inlined_late
+def step_to_graphlet(graph, levels, pieces, marks, top, x, bounds, origin):
+    """The next vertex of an earlier graphlet that leads to x, the first vertex of a level's piece; -1: none is left."""
+    end, graphlet = graph.edge_starts[x + 1], pieces.graphlet_start[x - origin]
+    cursor = levels.cursor[top]
+    while cursor < end:
+        u = np.int64(graph.edges[cursor])
+        if u >= graphlet:
+            break
+        cursor += 1
+        if u >= bounds.low and marks[u - bounds.base] & ALIVE:
+            levels.cursor[top] = cursor
+            return u
+    return np.int64(-1)
+
+
+@inlined_late
+def path_size(levels, pieces, depth):
+    """Vertices of the pieces of all levels."""
+    size = 0
+    for level in range(depth):
+        size += pieces.starts[levels.piece[level] + 1] - pieces.starts[levels.piece[level]]
+    return size
+
+
+@inlined_late
+def write_pieces(levels, pieces, depth, vertices, used):
+    """The pieces of all levels, the last level's first. Returns how much is used then."""
+    for level in range(depth - 1, -1, -1):
+        for i in range(pieces.starts[levels.piece[level]], pieces.starts[levels.piece[level] + 1]):
+            vertices[used] = pieces.vertices[i]
+            used += 1
+    return used
+
+
+@inner
+def _join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, levels, progress):
+    marks = walk.marks
+    entry, end, depth, arrived = progress.entry, progress.end, progress.depth, progress.arrived
+    trends, used = 0, 0
+    found.starts[0] = 0
+    while entry < entries.segment.size:
+        bounds = window_bounds(graph, entries.segment[entry], entries.window[entry])
+        if depth == NEW:
+            mark_window(graph, steps, bounds, mode, marks, walk.longest)
+            end, depth, arrived = bounds.low, 0, False
+        while True:
+            heed_stop()
+            if depth == 0:
+                while end < bounds.high and not (
+                    marks[end - bounds.base] & FINISH and marks[end - bounds.base] & ALIVE
+                ):
+                    end += 1
+                if end == bounds.high:
+                    break
+                open_level(levels, pieces, 0, end, origin)
+                end += 1
+                depth = 1
+                continue
+            top = depth - 1
+            if levels.piece[top] < 0:
+                if choose_piece(levels, pieces, top, bounds.low, origin):
+                    arrived = True
+                else:
+                    depth -= 1
+                continue
+            x = np.int64(pieces.vertices[pieces.starts[levels.piece[top]]])
+            if arrived:
+                if marks[x - bounds.base] & BEGIN:
+                    if trends == found.entry.size or used + path_size(levels, pieces, depth) > found.vertices.size:
+                        return trends, (entry, end, depth, arrived, 0, 0, 0, 0)
+                    used = write_pieces(levels, pieces, depth, found.vertices, used)
+                    found.entry[trends] = entry
+                    trends += 1
+                    found.starts[trends] = used
+                arrived = False
+                levels.cursor[top] = graph.edge_starts[x]
+                continue
+            u = step_to_graphlet(graph, levels, pieces, marks, top, x, bounds, origin)
+            if u < 0:
+                levels.piece[top] = -1  # on to the other pieces that end where this one does
+                continue
+            open_level(levels, pieces, depth, u, origin)
+            depth += 1
+        entry += 1
+        depth = NEW
+    return trends, (entry, end, depth, arrived, 0, 0, 0, 0)
+
+
+def join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, levels, progress) -> tuple[int, Progress]:
+    """Fill the buffers with trends of the entries, which are of one segment. Returns how many, and where the walk
+    stands; 0 means that there are no more.
+
+    origin  the first vertex that pieces were built of
+    """
+    trends, reached = _join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, levels, progress)
+    return trends, Progress(*reached)

@@ -1,0 +1,287 @@
+"""Trends one by one: a depth-first walk from their last events back to their first ones.
+
+This is M-CET (CET, Section 4.2): one trend is in memory at a time. It never walks into a dead end: of each vertex it is
+known how late the beginnings are that lead to it or, where that is not enough, a pass over the window marks those that
+some beginning leads to. What it finds goes into buffers of fixed size; when they are
+full the walk stops, and goes on from there with the next call.
+
+Complete trends come in two ways. Where an event read as a variable is one vertex, they are the paths of the reduced
+graph from vertices with no beginning before them to vertices with no end behind them. Elsewhere each step of the walk
+carries along through which vertices a longer trend could pass the same events.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from trendweave.kernels.compiling import inlined_late, inner
+from trendweave.kernels.lists.covers import cover_end, cover_step, is_complete
+from trendweave.kernels.lists.graph import (
+    ALIVE,
+    BEGIN,
+    CHECKED,
+    FINISH,
+    Bounds,
+    TrendGraph,
+    last_before,
+    mark_window,
+    step_back,
+    window_bounds,
+)
+from trendweave.kernels.searching import first_not_below
+from trendweave.kernels.stopping import heed_stop
+
+_NOTHING = np.empty(0, np.int64)
+NEW = -1  # the depth of an entry that was not looked at yet
+
+
+class Entries(NamedTuple):
+    """The windows to look into, each in one segment. At most `quota` trends are shown, of `min_length` events at least;
+    of those that have just as many, at most `shortest`. `picks` are the ordinals to show, where not all are."""
+
+    segment: np.ndarray
+    window: np.ndarray
+    quota: np.ndarray
+    min_length: np.ndarray
+    shortest: np.ndarray
+    pick_starts: np.ndarray  # int64[entries + 1], or empty: all
+    picks: np.ndarray
+
+
+class Walk(NamedTuple):
+    """Room for a walk. Arrays per vertex are as long as the largest segment; of a checked walk, as all of them."""
+
+    marks: np.ndarray  # uint8, per vertex of the segment, or empty where nothing is marked
+    longest: np.ndarray  # int32: most vertices on a way from a beginning; only where lengths matter
+    path: np.ndarray  # int32, from the last vertex back
+    cursor: np.ndarray  # int64
+
+
+class Progress(NamedTuple):
+    """Where a walk stands between two calls."""
+
+    entry: int
+    end: int  # the next vertex at which trends may end
+    depth: int  # vertices on the path, or NEW
+    arrived: bool  # whether the first vertex of the path was just reached
+    shown: int  # trends of the entry so far
+    shortest: int  # of them, those of the least length
+    seen: int  # trends that were walked to, shown or not
+    left_out: int  # the length of the longest that was too short
+
+
+START = Progress(0, 0, NEW, False, 0, 0, 0, 0)
+
+
+class Found(NamedTuple):
+    """Buffers: trends one after the other, in order of time."""
+
+    entry: np.ndarray
+    starts: np.ndarray
+    vertices: np.ndarray
+
+
+def new_walk(graph: TrendGraph, lengths: bool = False, checked: bool = False, marks: bool = True) -> Walk:
+    """Make room for a walk over a graph; `lengths`: it minds them, `checked`: it sees all segments at once."""
+    sizes = np.diff(graph.segment_starts)
+    largest = int(sizes.sum() if checked else sizes.max()) if sizes.size else 0
+    return Walk(
+        np.zeros(largest if marks else 0, np.uint8),
+        np.zeros(largest if lengths else 0, np.int32),
+        np.zeros(largest + 1, np.int32),
+        np.zeros(largest + 1, np.int64),
+    )
+
+
+@inlined_late
+def entry_bounds(graph, entries, entry, mode):
+    """The vertices of an entry. The arrays of a checked walk are of all segments."""
+    bounds = window_bounds(graph, entries.segment[entry], entries.window[entry])
+    return bounds if mode != CHECKED else Bounds(bounds.window, bounds.low, bounds.high, np.int64(0))
+
+
+@inner
+def mark_entry(graph, steps, entries, entry, mode, covers, walk):
+    """Mark the window of an entry; a checked walk needs it in all segments of the partition."""
+    if covers is None:
+        mark_window(graph, steps, entry_bounds(graph, entries, entry, mode), mode, walk.marks, walk.longest)
+        return
+    segment, window = entries.segment[entry], entries.window[entry]
+    for i in range(covers.together_starts[segment], covers.together_ends[segment]):
+        bounds = window_bounds(graph, covers.together[i], window)
+        everywhere = Bounds(window, bounds.low, bounds.high, np.int64(0))
+        mark_window(graph, steps, everywhere, mode, walk.marks, walk.longest)
+
+
+@inlined_late
+def write_path(path, depth, vertices, used):
+    """The path, which leads back, in order of time."""
+    for i in range(depth):
+        vertices[used + i] = path[depth - 1 - i]
+
+
+@inlined_late
+def is_wanted(entries, entry, depth, shown, shortest, seen):
+    """Whether a trend of so many events is to be shown."""
+    if depth == entries.min_length[entry] and shortest >= entries.shortest[entry]:
+        return False
+    if not entries.pick_starts.size:
+        return True
+    # Picks come in order, and one was used for each trend that was shown.
+    at = entries.pick_starts[entry] + shown
+    return at < entries.pick_starts[entry + 1] and entries.picks[at] == seen
+
+
+@inlined_late
+def write_trend(found, entry, path, depth, trends, used):
+    """Write a trend into buffers that have room for it; how much is used then."""
+    write_path(path, depth, found.vertices, used)
+    found.entry[trends], found.starts[trends + 1] = entry, used + depth
+    return used + depth
+
+
+@inner
+def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, covers, progress):
+    """See `walk_back`. `marks` are those of the walk, or None where `begun` tells. Branches on what is None are not
+    compiled, as they stand here and not in functions."""
+    longest, path, cursors = walk.longest, walk.path, walk.cursor
+    entry, end, depth, arrived = progress.entry, progress.end, progress.depth, progress.arrived
+    shown, shortest, seen, left_out = progress.shown, progress.shortest, progress.seen, progress.left_out
+    trends, used = 0, 0
+    found.starts[0] = 0
+    while entry < entries.segment.size:
+        bounds = entry_bounds(graph, entries, entry, mode)
+        window, low, base, least = bounds.window, bounds.low, bounds.base, entries.min_length[entry]
+        if depth == NEW:
+            end, depth, arrived = low, 0, False
+            shown, shortest, seen, left_out = 0, 0, 0, 0
+            if at_ends:
+                end = first_not_below(graph.window_first, low, bounds.high, window)
+            if marks is not None:
+                if entries.quota[entry] > 0:
+                    mark_entry(graph, steps, entries, entry, mode, covers, walk)
+        while shown < entries.quota[entry]:
+            heed_stop()
+            if depth == 0:
+                if end == bounds.high:
+                    break
+                v = end
+                end += 1
+                if marks is None:
+                    is_end = graph.end_until[v] >= window and begun[v] >= window
+                else:
+                    is_end = marks[v - base] & FINISH != 0 and marks[v - base] & ALIVE != 0
+                if is_end and longest.size and longest[v - base] < least:
+                    left_out = max(left_out, longest[v - base])
+                    is_end = False
+                if covers is not None:
+                    is_end = is_end and cover_end(graph, covers, window, v, marks)
+                if is_end:
+                    path[0], cursors[0] = v, last_before(graph, v, low)
+                    depth, arrived = 1, True
+                continue
+            v = np.int64(path[depth - 1])
+            if arrived:
+                if marks is None:
+                    begins = graph.start_from[v] <= window
+                else:
+                    begins = marks[v - base] & BEGIN != 0
+                if begins and depth < least:
+                    left_out = max(left_out, depth)
+                    begins = False
+                if covers is not None:
+                    begins = begins and is_complete(graph, covers, window, v, depth, marks)
+                if begins:
+                    if is_wanted(entries, entry, depth, shown, shortest, seen):
+                        if trends == found.entry.size or used + depth > found.vertices.size:
+                            return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
+                        used = write_trend(found, entry, path, depth, trends, used)
+                        trends += 1
+                        shown += 1
+                        shortest += depth == least
+                    seen += 1
+                arrived = False
+                continue
+            cursor, u = step_back(graph, steps, v, cursors[depth - 1], low)
+            cursors[depth - 1] = cursor
+            if u < 0:
+                depth -= 1
+                continue
+            if marks is None:
+                goes_on = begun[u] >= window
+            else:
+                goes_on = marks[u - base] & ALIVE != 0
+            if goes_on and longest.size and depth + longest[u - base] < least:
+                left_out = max(left_out, depth + longest[u - base])
+                goes_on = False
+            if covers is not None:
+                goes_on = goes_on and cover_step(graph, covers, u, v, depth)
+            if goes_on:
+                path[depth], cursors[depth] = u, last_before(graph, u, low)
+                depth += 1
+                arrived = True
+        entry += 1
+        depth = NEW
+    return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
+
+
+def walk_back(
+    graph, steps, entries, walk, found, mode, covers, progress, begun=None, at_ends=False
+) -> tuple[int, Progress]:
+    """Fill the buffers with trends. Returns how many, and where the walk stands; 0 means that there are no more.
+
+    Args:
+        begun: Per vertex the window up to which some way from a beginning leads there; None where that is not enough to
+            know, and windows are marked.
+        at_ends: Whether each window stands at the last event of its trends.
+    """
+    marks = walk.marks if begun is None else None
+    begun = _NOTHING if begun is None else begun
+    trends, reached = _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, covers, progress)
+    return trends, Progress(*reached)
+
+
+@inlined_late
+def mark_where_asked(graph, steps, bounds, mode, walk):
+    """Mark a window; of all trends nothing is marked, nor compiled."""
+    if walk is not None:
+        mark_window(graph, steps, bounds, mode, walk.marks, walk.longest)
+
+
+@inlined_late
+def find_limits(graph, bounds, walk, v):
+    """Whether trends of the window begin with a vertex, and whether they end with it."""
+    if walk is None:
+        return graph.start_from[v] <= bounds.window, graph.end_until[v] >= bounds.window
+    mark = walk.marks[v - bounds.base]
+    return mark & BEGIN != 0, mark & FINISH != 0
+
+
+@inner
+def count_paths(graph, steps, entries, mode, walk, counts, numbers):
+    """How many paths of the reduced graph (or of the whole one) each entry has; -1 where 64 bits cannot tell.
+
+    walk     where something is marked; None: all paths are counted
+    numbers  int64, per vertex of the segment: room for the paths that end there
+    """
+    most = np.int64(2) ** 62
+    for entry in range(entries.segment.size):
+        bounds = window_bounds(graph, entries.segment[entry], entries.window[entry])
+        low, base = bounds.low, bounds.base
+        mark_where_asked(graph, steps, bounds, mode, walk)
+        total = np.int64(0)
+        for v in range(low, bounds.high):
+            heed_stop()
+            begins, ends = find_limits(graph, bounds, walk, v)
+            count = np.int64(1) if begins else np.int64(0)
+            cursor = last_before(graph, v, low)
+            while count >= 0:
+                cursor, u = step_back(graph, steps, v, cursor, low)
+                if u < 0:
+                    break
+                before = numbers[u - base]
+                count = -1 if before < 0 or count > most - before else count + before
+            numbers[v - base] = count
+            if ends and total >= 0:
+                total = -1 if count < 0 or total > most - count else total + count
+        counts[entry] = total

@@ -1,0 +1,558 @@
+"""Matrices that stand for rows which are forgotten: many of them, each of one key in one pane of time.
+
+`extend` folds further rows onto them, `finish` applies those of a window one after the other. What is counted and
+measured is sorted into groups, one for each kind of number: whole numbers (checked words; Python's own integers where
+these do not fit), sums of floats (float64; decimals where trends are too many for these), largest values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trendweave.kernels.aggregates import exact_numbers as exact
+from trendweave.kernels.aggregates.entry import find_states, read_linear, tidy
+from trendweave.kernels.columns import make_writable
+from trendweave.kernels.inputs import NO_TREND, NO_VALUE, Aggregate, Measure, Results, Rows, Template
+from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape, fold_shape
+from trendweave.kernels.loops.matrices import LIMB_BITS, write_apply, write_fold_on
+from trendweave.kernels.loops.run import is_interpreted, note_interpreted, run_loop
+from trendweave.kernels.loops.vectors import Numbers
+
+#: Sums of floats beyond all floats: as precise, and of any size.
+DECIMALS = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+#: Added to codes that two numbers which are no codes stand among.
+_SHIFT = 2**64
+
+
+class Measured(NamedTuple):
+    """An aggregate without its arrays: its kind, the mask of variables whose occurrences count, whether values are
+    floats, and the number of the column it reads.
+
+    Measures with the same number of a column are handed the same values and the same `valid`, and share their numbers.
+    None: a column of its own; for a count, none at all: every occurrence counts.
+    """
+
+    kind: str
+    variables: int
+    floats: bool = False
+    column: int | None = None
+
+
+class Component(NamedTuple):
+    """What a component adds up, or the largest of what it is: `values` False counts occurrences that are valid.
+    `aggregate` is the number of the aggregate whose arrays are read, None where every occurrence counts."""
+
+    variables: int
+    aggregate: int | None
+    values: bool = True
+    turned: bool = False  # the smallest value is the largest of those that are turned around
+
+
+@dataclass(frozen=True)
+class Group:
+    """Components of one kind of number."""
+
+    shape: FoldShape
+    components: tuple[Component, ...]
+    widens: bool  # whether numbers that do not fit become wide
+
+    @property
+    def cells(self) -> int:
+        """Numbers of a matrix: [state after, component, line]."""
+        return self.shape.components * self.shape.past * self.shape.lines
+
+    @property
+    def kind(self) -> type:
+        return np.float64 if self.shape.numbers is Numbers.FLOAT64 else np.int64
+
+    def identity(self) -> np.ndarray:
+        """The matrix of no rows."""
+        shape = self.shape
+        largest = shape.numbers is Numbers.LARGEST
+        found = np.full((shape.past, shape.components, shape.lines), NO_TREND if largest else 0, self.kind)
+        if not shape.is_vector:
+            diagonal = np.arange(shape.past)
+            found[diagonal, : None if largest else 1, diagonal] = NO_VALUE if largest else 1
+        return found.reshape(-1)
+
+
+@dataclass(frozen=True)
+class Algebra:
+    """What is counted and measured of trends, as groups; equal where summaries may be put together. `places` says per
+    measure the components (group, number) of what is counted, and of what is summed or the largest."""
+
+    measures: tuple[Measured, ...]
+    groups: tuple[Group, ...]
+    places: tuple[tuple[tuple[int, int] | None, tuple[int, int] | None], ...]
+    exact: bool
+
+
+class Maps(NamedTuple):
+    """The matrices of a group: numbers[n, cells], and per matrix None, or numbers that these do not hold: as a list; if
+    they are whole, as words in two's complement, lowest first, all with the same number of words."""
+
+    numbers: np.ndarray
+    wide: np.ndarray
+
+    def is_wide(self) -> np.ndarray:
+        return self.wide.astype(np.bool_)
+
+
+class Summaries(NamedTuple):
+    """Matrices of each group, side by side."""
+
+    maps: tuple[Maps, ...]
+
+    @property
+    def size(self) -> int:
+        return int(self.maps[0].wide.size)
+
+    def take(self, index: np.ndarray | slice) -> Summaries:
+        """Those with the given numbers, in this order."""
+        return Summaries(tuple(Maps(numbers[index], wide[index]) for numbers, wide in self.maps))
+
+
+def make_algebra(
+    template: Template,
+    measures: Sequence[Measured] = (),
+    numbers: str = "exact",
+    only_beginnings: bool = False,
+    resets: Sequence[tuple[int, int]] = (),
+) -> Algebra:
+    """How trends of the template are summed up.
+
+    Args:
+        template: The template.
+        measures: What is measured of them.
+        numbers: "exact": whole numbers of any size; "float64": counts and sums as floats.
+        only_beginnings: Whether no trend goes on from one summary to the next.
+        resets: Pairs (state, variable): rows of the variable make trends in the state nothing.
+    """
+    exactly = numbers == "exact"
+    parts: list[list[Component]] = [[], [], []]
+    of_column: dict[int | None, int] = {}
+    for number, measure in sorted(enumerate(measures), key=lambda pair: pair[1].kind == Measure.COUNT):
+        of_column.setdefault(measure.column, number)  # counts last: they may come without values
+
+    def place(group: int, component: Component) -> tuple[int, int]:
+        if component not in parts[group]:
+            parts[group].append(component)
+        return group, parts[group].index(component)
+
+    places = []
+    for number, measure in enumerate(measures):
+        counted = summed = None
+        reads = number if measure.column is None else of_column[measure.column]
+        if measure.kind in (Measure.MIN, Measure.MAX):
+            summed = place(2, Component(measure.variables, reads, turned=measure.kind == Measure.MIN))
+        if measure.kind in (Measure.COUNT, Measure.AVG):
+            always = measure.kind == Measure.COUNT and measure.column is None
+            counted = place(0, Component(measure.variables, None if always else reads, values=False))
+        if measure.kind in (Measure.SUM, Measure.AVG):
+            summed = place(1 if measure.floats and exactly else 0, Component(measure.variables, reads))
+        places.append((counted, summed))
+    kinds = (Numbers.INT64 if exactly else Numbers.FLOAT64, Numbers.FLOAT64, Numbers.LARGEST)
+    groups = []
+    for kind, components in zip(kinds, parts, strict=True):
+        states = find_states([part.variables for part in components], template)
+        shape = fold_shape(template, states, kind, 1)
+        shape = replace(shape, resets=tuple(resets), is_vector=only_beginnings)
+        groups.append(Group(shape, tuple(components), exactly or kind is Numbers.LARGEST))
+    return Algebra(tuple(measures), tuple(groups), tuple(places), exactly)
+
+
+def no_summaries(algebra: Algebra) -> Summaries:
+    """None at all."""
+    return Summaries(
+        tuple(Maps(np.zeros((0, group.cells), group.kind), np.zeros(0, object)) for group in algebra.groups)
+    )
+
+
+def concat_summaries(parts: Sequence[Summaries]) -> Summaries:
+    """All of them, one after another."""
+    if len(parts) == 1:
+        return parts[0]
+    of_groups = zip(*(part.maps for part in parts), strict=True)
+    return Summaries(tuple(Maps(*map(np.concatenate, zip(*maps, strict=True))) for maps in of_groups))
+
+
+# Rows behind summaries
+
+
+def extend(
+    algebra: Algebra, earlier: Summaries, which: np.ndarray, rows: Rows, aggregates: Sequence[Aggregate]
+) -> Summaries:
+    """One summary per segment of the rows: of those that the earlier one with the number `which[segment]` sums up (-1:
+    of none), followed by the segment's rows.
+
+    Rows of a segment are sorted by tick, and none has a tick of rows that were added before.
+    """
+    found = []
+    for number, (group, maps) in enumerate(zip(algebra.groups, earlier.maps, strict=True)):
+        if number and not group.components:
+            found.append(Maps(np.zeros((which.size, group.cells), group.kind), np.full(which.size, None)))
+            continue
+        values, odd = _read_values(group, aggregates, rows.tick.size)
+        found.append(_extend(group, maps, which, rows, values, odd))
+    return Summaries(tuple(found))
+
+
+def _read_values(group: Group, aggregates: Sequence[Aggregate], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """What rows add to each component, and where that is a code that stands for something else, or no number."""
+    values = np.ones((len(group.components), count), group.kind)
+    odd = np.zeros(values.shape, np.bool_)
+    for row, is_odd, part in zip(values, odd, group.components, strict=True):
+        if part.aggregate is None:
+            continue
+        given = aggregates[part.aggregate]
+        if group.shape.numbers is Numbers.LARGEST:
+            codes = exact.order_codes(np.asarray(given.values))
+            row[:] = ~codes if part.turned else codes
+            is_odd[:] = row <= NO_VALUE
+        elif part.values:
+            row[:] = np.asarray(given.values)
+            is_odd[:] = np.isnan(row)
+        if given.valid is not None:
+            missing = NO_VALUE if group.shape.numbers is Numbers.LARGEST else 0
+            unknown = ~np.asarray(given.valid, np.bool_)
+            row[unknown], is_odd[unknown] = missing, False
+    return values, odd
+
+
+def _extend(group: Group, earlier: Maps, which: np.ndarray, rows: Rows, values: np.ndarray, odd: np.ndarray) -> Maps:
+    old = which >= 0
+    numbers = np.empty((which.size, group.cells), group.kind)
+    numbers[:] = group.identity()
+    numbers[old] = earlier.numbers[which[old]]
+    wide = np.full(which.size, None)
+    wide[old] = earlier.wide[which[old]]
+    ends = rows.segment_starts[1:]
+    is_wide = wide.astype(np.bool_)
+    begins = np.where(is_wide, ends, rows.segment_starts[:-1])
+    before = numbers.copy() if group.widens and group.shape.numbers is not Numbers.INT64 else numbers
+    fits = _fold(group, (begins, ends), rows, values, numbers)
+    if not group.widens:
+        return Maps(numbers, wide)
+    if group.shape.numbers is not Numbers.INT64:
+        has_odd = _any_between(odd.any(axis=0), rows.segment_starts[:-1], ends)
+        if group.shape.numbers is Numbers.LARGEST:
+            fits = ~has_odd
+        else:
+            fits = _is_finite(numbers, has_odd | np.isnan(before).any(axis=1))
+    chosen = np.flatnonzero(is_wide | ~fits)
+    if chosen.size:
+        _fold_wide(group, chosen, rows, (values, odd), before, Maps(numbers, wide))
+    return Maps(numbers, wide)
+
+
+def _is_finite(numbers: np.ndarray, has_odd: np.ndarray) -> np.ndarray:
+    """Where floats are what they should be: numbers, or none because some value was none."""
+    if np.isfinite(numbers).all():
+        return np.ones(has_odd.size, np.bool_)
+    return ~(np.isinf(numbers).any(axis=1) | (np.isnan(numbers).any(axis=1) & ~has_odd))
+
+
+def _fold(
+    group: Group, runs: tuple[np.ndarray, np.ndarray], rows: Rows, values: np.ndarray, numbers: np.ndarray
+) -> np.ndarray:
+    """Fold runs of rows onto matrices, in place; whether they fit."""
+    shape = replace(group.shape, words=rows.letters.shape[1])
+    steps = rows.tick.size * (shape.past + sum(map(len, shape.sources))) * shape.components * shape.lines
+    interpreted = is_interpreted(steps, shape)
+    if interpreted:
+        note_interpreted(steps, shape)
+    return _run_fold(shape, runs, rows, values, numbers, interpreted)
+
+
+def _run_fold(
+    shape: FoldShape, runs: tuple[np.ndarray, np.ndarray], rows: Rows, values: np.ndarray, numbers: np.ndarray,
+    interpreted: bool, more: Mapping[str, Any] | None = None,
+) -> np.ndarray:  # fmt: skip
+    fits = np.ones(runs[0].size, np.bool_)
+    text, takes = write_fold_on(shape)
+    letters = make_writable(np.ascontiguousarray(rows.letters)).reshape(-1)
+    given = {
+        "row_start": make_writable(runs[0]), "row_end": make_writable(runs[1]), "tick": make_writable(rows.tick),
+        "letters": letters.view(np.int64), "values": values.reshape(-1),
+        "total": np.zeros(2 * shape.components * (shape.past + 1) * shape.lines, numbers.dtype),
+        "results": numbers.reshape(-1), "fits": fits, **_tables(shape), **(more or {}),
+    }  # fmt: skip
+    run_loop("fold_on", text, takes, given, interpreted)
+    return fits
+
+
+def _tables(shape: FoldShape) -> dict[str, np.ndarray]:
+    """The template, for texts that do not write it out."""
+    bounds = np.cumsum([0, *map(len, shape.sources)])
+    return {
+        "variable": np.array(shape.variable, np.int64), "final": np.array(shape.final, np.int64),
+        "sources": np.array([source for of_state in shape.sources for source in of_state], np.int64),
+        "source_from": bounds.astype(np.int64), "counted": np.array(shape.counted, np.int64).reshape(-1),
+    }  # fmt: skip
+
+
+def _fold_wide(
+    group: Group, chosen: np.ndarray, rows: Rows, values: tuple[np.ndarray, np.ndarray], before: np.ndarray, maps: Maps
+) -> None:
+    """The same of some runs with numbers of any size, into `maps`, which has what was wide before."""
+    lengths = np.diff(rows.segment_starts)[chosen]
+    ends = np.cumsum(lengths)
+    index = np.arange(int(ends[-1])) + np.repeat(rows.segment_starts[chosen] - (ends - lengths), lengths)
+    some = rows._replace(tick=rows.tick[index], letters=rows.letters[index])
+    runs, plain = (ends - lengths, ends), values[0][:, index]
+    shape = replace(_wide_shape(group), words=rows.letters.shape[1])
+    starts = [_widen(group, before[one]) if maps.wide[one] is None else maps.wide[one] for one in chosen.tolist()]
+    maps.numbers[chosen] = 0
+    if group.shape.numbers is Numbers.INT64:
+        steps = 4 * index.size * (shape.past + sum(map(len, shape.sources))) * shape.components * shape.lines
+        if not is_interpreted(steps, shape):
+            maps.wide[chosen] = _fold_limbs(shape, runs, some, plain, starts)
+        else:
+            note_interpreted(steps, shape)
+            numbers = np.array([unpack(words, group.cells) for words in starts], object)
+            _run_fold(shape, runs, some, plain, numbers, True)
+            maps.wide[chosen] = [pack(cells) for cells in numbers.tolist()]
+        narrow(group, chosen, maps)
+        return
+    given = np.empty(plain.shape, object)
+    for row, numbers, is_odd in zip(given, plain, values[1][:, index], strict=True):
+        row[:] = widen_codes(numbers, is_odd) if group.kind is np.int64 else _widen(group, numbers)
+    numbers = np.array(starts, object)
+    with localcontext(DECIMALS):
+        _run_fold(shape, runs, some, given, numbers, True)
+    for one, cells in zip(chosen.tolist(), numbers.tolist(), strict=True):
+        maps.wide[one] = cells
+
+
+def narrow(group: Group, chosen: np.ndarray, maps: Maps) -> None:
+    """Take back what words hold, or floats."""
+    for one in chosen.tolist():
+        if group.kind is np.float64:
+            floats = list(map(float, maps.wide[one]))
+            if not any(map(math.isinf, floats)):
+                maps.numbers[one], maps.wide[one] = floats, None
+        elif len(maps.wide[one]) == 8 * group.cells:
+            numbers = np.frombuffer(maps.wide[one], np.int64)
+            if int(np.abs(numbers).max()) < 2**CHECKED_BITS:
+                maps.numbers[one], maps.wide[one] = numbers, None
+
+
+def widen_codes(codes: np.ndarray, odd: np.ndarray) -> list[int]:
+    """Codes that stand for nothing else: moved away from those of no value, which they are where not `odd`."""
+    pairs = zip(codes.tolist(), odd.tolist(), strict=True)
+    return [code + _SHIFT if is_odd or code > NO_VALUE else code for code, is_odd in pairs]
+
+
+def _fold_limbs(
+    shape: FoldShape, runs: tuple[np.ndarray, np.ndarray], rows: Rows, values: np.ndarray, starts: list[bytes]
+) -> np.ndarray:
+    """Fold runs of rows onto matrices of limbs: first those that need few, with room to grow."""
+    cells = shape.past * shape.components * shape.lines
+    digits = max(1, -(-exact.value_bits(values) // LIMB_BITS))
+    found = np.full(len(starts), None)
+    needed = np.array([len(words) for words in starts]) * 8 // cells // LIMB_BITS + 1
+    shape, pending, limbs = replace(shape, numbers=Numbers.LIMBS), np.arange(len(starts)), 8
+    while pending.size:
+        now = pending[2 * needed[pending] <= limbs]
+        if now.size:
+            numbers = _read_limbs([starts[one] for one in now.tolist()], cells, limbs)
+            numbers = numbers.reshape(-1, shape.lines, limbs).transpose(0, 2, 1).copy()
+            size = 2 * shape.components * (shape.past + 1) * shape.lines * limbs
+            scratch = {name: np.zeros(shape.lines * limbs, np.int64) for name in "xy"}
+            more = {"total": np.zeros(size, np.int64), "first_limbs": needed[now], "most_limbs": limbs}
+            more |= {"digits": digits, **scratch}
+            of_values = exact.to_digits(values, digits)
+            fits = _run_fold(shape, (runs[0][now], runs[1][now]), rows, of_values, numbers, False, more)
+            ready = numbers.reshape(now.size, -1, limbs, shape.lines)[fits].transpose(0, 1, 3, 2)
+            found[now[fits]] = _write_limbs(ready.reshape(-1, limbs), cells)
+            pending = np.setdiff1d(pending, now[fits])
+        limbs *= 4
+    return found
+
+
+def _read_limbs(wide: list[bytes], cells: int, most: int) -> np.ndarray:
+    """Numbers as digits of `LIMB_BITS`, the highest with the sign: int64[summaries, cells, most]."""
+    found = np.zeros((len(wide), cells, most), np.int64)
+    lengths = np.array([len(words) for words in wide])
+    for length in np.unique(lengths).tolist():
+        chosen = np.flatnonzero(lengths == length)
+        words = np.frombuffer(b"".join([wide[one] for one in chosen.tolist()]), np.int64).reshape(
+            chosen.size, cells, -1
+        )
+        limbs = 64 * words.shape[2] // LIMB_BITS + 1
+        sign = words[:, :, -1:] >> 63
+        bits = np.concatenate([words, sign, sign], axis=2).view(np.uint64)
+        place, shift = np.divmod(LIMB_BITS * np.arange(limbs), 64)
+        low = bits[:, :, place] >> shift.astype(np.uint64)
+        high = (bits[:, :, place + 1] << np.uint64(1)) << (63 - shift).astype(np.uint64)
+        parts = ((low | high) & np.uint64(2**LIMB_BITS - 1)).astype(np.int64)
+        half = 2 ** (LIMB_BITS - 1)
+        parts[:, :, -1] = (parts[:, :, -1] ^ half) - half
+        found[chosen, :, :limbs] = parts
+    return found
+
+
+def _write_limbs(limbs: np.ndarray, cells: int) -> list[bytes]:
+    """The inverse, of int64[summaries * cells, limbs] between which all is carried."""
+    sign = limbs[:, -1:] >> 63
+    digits = (np.concatenate([limbs, sign, sign, sign, sign], axis=1) & (2**LIMB_BITS - 1)).view(np.uint64)
+    begin = 64 * np.arange(limbs.shape[1] * LIMB_BITS // 64 + 1)
+    first = begin // LIMB_BITS
+    words = digits[:, first] >> (begin - first * LIMB_BITS).astype(np.uint64)
+    for more in (1, 2, 3):
+        shift = (first + more) * LIMB_BITS - begin
+        further = digits[:, first + more] << np.minimum(shift, 63).astype(np.uint64)
+        words |= np.where(shift < 64, further, np.uint64(0))
+    tells = words != sign.view(np.uint64)
+    tells[:, 1:] |= ((words[:, :-1] ^ sign.view(np.uint64)) >> np.uint64(63)).astype(np.bool_)
+    lengths = np.where(tells.any(axis=1), words.shape[1] - np.argmax(tells[:, ::-1], axis=1), 1)
+    width = lengths.reshape(-1, cells).max(axis=1).tolist()
+    of_summaries = words.reshape(-1, cells, words.shape[1])
+    return [one[:, :size].tobytes() for one, size in zip(of_summaries, width, strict=True)]
+
+
+def pack(numbers: list[int]) -> bytes:
+    """Whole numbers as words, all with the same number of them."""
+    size = 8 * (max((~one if one < 0 else one).bit_length() for one in numbers) // 64 + 1)
+    return b"".join([one.to_bytes(size, "little", signed=True) for one in numbers])
+
+
+def unpack(words: bytes, cells: int) -> list[int]:
+    """The inverse."""
+    size = len(words) // cells
+    return [int.from_bytes(words[at : at + size], "little", signed=True) for at in range(0, len(words), size)]
+
+
+def _wide_shape(group: Group) -> FoldShape:
+    return group.shape if group.shape.numbers is Numbers.LARGEST else replace(group.shape, numbers=Numbers.EXACT)
+
+
+def _widen(group: Group, numbers: np.ndarray) -> Any:
+    """Numbers as those of any size."""
+    if group.shape.numbers is Numbers.INT64:
+        return numbers.tobytes()
+    plain = numbers.tolist()
+    if group.shape.numbers is Numbers.LARGEST:
+        return widen_codes(numbers, numbers > NO_VALUE)
+    return [Decimal(number) for number in plain]
+
+
+# Windows of summaries
+
+
+def finish(algebra: Algebra, summaries: Summaries, low: np.ndarray, high: np.ndarray) -> Results:
+    """Aggregates of all trends in the rows of summaries low[entry]:high[entry], which are of one key, in order of time.
+    Entries without a trend are left out; `segment` is the number of the entry."""
+    order = np.lexsort((high, low))
+    totals: list[list[np.ndarray]] = []
+    for number, (group, maps) in enumerate(zip(algebra.groups, summaries.maps, strict=True)):
+        if number and not group.components:
+            totals.append([])
+            continue
+        sorted_totals = _apply_all(group, maps, low[order], high[order])
+        in_order = np.empty_like(sorted_totals)
+        in_order[order] = sorted_totals
+        totals.append(list(in_order.T))
+    found = np.flatnonzero(np.asarray(totals[0][0] != 0, np.bool_))
+
+    def read(place: tuple[int, int] | None) -> np.ndarray | None:
+        return None if place is None else totals[place[0]][place[1] + (place[0] < 2)][found]
+
+    columns: list[np.ndarray] = []
+    valid: list[np.ndarray | None] = []
+    for measure, (counted, summed) in zip(algebra.measures, algebra.places, strict=True):
+        counts, sums = read(counted), read(summed)
+        known: np.ndarray | None
+        if sums is not None and measure.kind in (Measure.MIN, Measure.MAX):
+            column, known = _read_extremum(measure, sums)
+        elif sums is not None and measure.floats and algebra.exact and sums.dtype == object:
+            column, known = _read_decimals(sums, counts)
+        else:
+            column, known = read_linear(counts, sums, None)
+        columns.append(column)
+        valid.append(known)
+    return Results(found, np.zeros(found.size, np.int64), tidy(totals[0][0][found]), tuple(columns), tuple(valid))
+
+
+def _read_extremum(measure: Measured, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(values, valid) from the largest codes."""
+    if codes.dtype == object:
+        known = np.asarray(codes > NO_VALUE, np.bool_)
+        codes = np.where(known, codes - _SHIFT, 0).astype(np.int64)
+    else:
+        known = codes > NO_VALUE
+    codes = np.where(known, codes if measure.kind == Measure.MAX else ~codes, 0)
+    return exact.values_of_codes(codes, measure.floats), known
+
+
+def _read_decimals(sums: np.ndarray, counts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+    """(values, valid) of sums and averages that are beyond floats on the way."""
+    if counts is None:
+        return sums.astype(np.float64), None
+    known = np.asarray(counts != 0, np.bool_)
+    with localcontext(DECIMALS):
+        pairs = zip(sums.tolist(), counts.tolist(), strict=True)
+        return np.array([float(Decimal(one) / int(n)) if n else 0.0 for one, n in pairs], np.float64), known
+
+
+def _apply_all(group: Group, maps: Maps, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Totals of windows, [window, component]; of objects where some need more than a word."""
+    shape = replace(group.shape, words=1, resets=())
+    results = np.zeros((low.size, shape.components), group.kind)
+    steps = int((high - low).sum()) * shape.past * shape.components * shape.lines
+    interpreted = is_interpreted(steps, shape)
+    if interpreted:
+        note_interpreted(steps, shape)
+    fits = _run_apply(shape, maps.numbers, (low, high), results, interpreted)
+    if not group.widens:
+        return results
+    if group.kind is np.float64:
+        fits = _is_finite(results, _any_between(np.isnan(maps.numbers).any(axis=1), low, high))
+    is_wide = maps.is_wide()
+    chosen = np.flatnonzero(~fits | _any_between(is_wide, low, high))
+    if not chosen.size:
+        return results
+    needed = np.zeros(is_wide.size + 1, np.int64)
+    np.add.at(needed, low[chosen], 1)
+    np.add.at(needed, high[chosen], -1)
+    used = np.flatnonzero(np.cumsum(needed))
+    place = np.searchsorted(used, low[chosen])
+    cells = [maps.wide[one] if is_wide[one] else _widen(group, maps.numbers[one]) for one in used.tolist()]
+    if group.shape.numbers is Numbers.INT64:
+        cells = [unpack(words, group.cells) for words in cells]
+    wide = np.zeros((chosen.size, shape.components), object)
+    bounds = place, place + (high - low)[chosen]
+    with localcontext(DECIMALS):
+        _run_apply(_wide_shape(replace(group, shape=shape)), np.array(cells, object), bounds, wide, True)
+    results = results.astype(object)
+    results[chosen] = wide
+    if group.shape.numbers is Numbers.LARGEST:  # the others in the same way
+        others = np.setdiff1d(np.arange(low.size), chosen)
+        for one in others.tolist():
+            results[one] = [code + _SHIFT if code > NO_VALUE else code for code in results[one]]
+    return results
+
+
+def _any_between(flags: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Whether any flag between low and high is set."""
+    counts = np.concatenate([[0], np.cumsum(flags)])
+    return counts[high] > counts[low]
+
+
+def _run_apply(
+    shape: FoldShape, maps: np.ndarray, bounds: tuple[np.ndarray, np.ndarray], results: np.ndarray, interpreted: bool
+) -> np.ndarray:
+    fits = np.ones(bounds[0].size, np.bool_)
+    text, takes = write_apply(shape)
+    given = {
+        "low": bounds[0], "high": bounds[1], "maps": make_writable(maps).reshape(-1), "results": results.reshape(-1),
+        "fits": fits, "vector": np.zeros(2 * shape.components * (shape.past + 1), results.dtype), **_tables(shape),
+    }  # fmt: skip
+    run_loop("apply", text, takes, given, interpreted)
+    return fits

@@ -1,1 +1,0 @@
-"""Contiguous trends by steps from row to row: lists of them, and their number."""

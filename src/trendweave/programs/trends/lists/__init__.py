@@ -1,0 +1,1 @@
+"""Trends one by one: the graph of successors, its count and walk, and what chooses among trends."""

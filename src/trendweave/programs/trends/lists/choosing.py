@@ -1,0 +1,255 @@
+"""LIMIT, LONGEST and SAMPLE: how many, and which, trends of each window and group are shown.
+
+An entry is a window in a segment; a window and group may have several. Where trends can be counted, what is chosen
+per window and group is shared out among its entries beforehand, so that each entry can be walked by itself. Elsewhere
+trends are chosen while they are found: a sample is those of the smallest marks; a trend's mark looks random and depends
+on the seed, its key, its times and its variables alone, so every host draws the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+import numpy as np
+
+from trendweave.kernels.lists.sample import mark_at_random
+from trendweave.planning.plan import Choice, Plan
+from trendweave.planning.preparation import Preparation
+from trendweave.results.shown_trends import ShownTrends, find_partitions, join_trends
+from trendweave.rows.encoded import EncodedRows
+
+#: More than any number of trends or events.
+NO_LIMIT = 1 << 62
+#: An entry with so many times as many trends as are wanted, or with so few, is enumerated instead of drawn from.
+_FEW_TIMES, _FEW = 4, 1_000
+
+
+@dataclass(slots=True)
+class Share:
+    """Per entry: at most `quota` trends, of at least `min_length` events, at most `shortest` of just that length.
+
+    `picks`: the ordinals of the trends to show. `drawn`: this many are drawn at random instead of walked to. `closes`:
+    quotas may become 0 while trends are found.
+    """
+
+    quota: np.ndarray
+    min_length: np.ndarray
+    shortest: np.ndarray
+    drawn: np.ndarray
+    picks: list[np.ndarray] | None = None
+    closes: bool = False
+
+    @property
+    def shows_all(self) -> bool:
+        """Are all trends of all entries shown?"""
+        limited = self.closes or self.picks is not None or bool(self.drawn.any() or self.min_length.any())
+        return not limited and bool((self.quota == NO_LIMIT).all())
+
+
+def share_all(entries: int) -> Share:
+    """Show everything."""
+
+    def same(value: int) -> np.ndarray:
+        return np.full(entries, value, np.int64)
+
+    return Share(same(NO_LIMIT), same(0), same(NO_LIMIT), same(0))
+
+
+def share_limit(place: np.ndarray, counts: np.ndarray, limit: int) -> Share:
+    """The first ones of each place (a number per window and group)."""
+    share = share_all(place.size)
+    capped = np.array([min(int(count), limit) for count in counts], np.int64)
+    order = np.argsort(place, kind="stable")
+    shown = capped[order]
+    before = np.cumsum(shown) - shown
+    first = np.searchsorted(place[order], place[order])
+    before -= before[first] if before.size else 0
+    share.quota[order] = np.clip(limit - before, 0, shown)
+    return share
+
+
+def share_sample(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: Sequence[str]) -> Share:
+    """A random set of trends of each place, all sets of that size equally likely. `seeds` are texts per entry, the
+    same for all entries of a place."""
+    share = share_all(place.size)
+    share.quota[:] = 0
+    share.picks = [np.empty(0, np.int64)] * place.size
+    order = np.argsort(place, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
+        if not members.size:
+            continue
+        source = random.Random(seeds[members[0]])
+        ends = list(accumulate(int(counts[entry]) for entry in members))
+        if ends[-1] <= wanted:
+            ranks: list[int] = list(range(ends[-1]))
+        else:
+            ranks = _draw_distinct(source, ends[-1], wanted)
+        below = 0
+        at = 0
+        for entry, end in zip(members, ends, strict=True):
+            first = at
+            while at < len(ranks) and ranks[at] < end:
+                at += 1
+            share.quota[entry] = at - first
+            if end - below <= max(_FEW, _FEW_TIMES * (at - first)):
+                share.picks[entry] = np.array([rank - below for rank in ranks[first:at]], np.int64)
+            else:
+                share.drawn[entry], share.quota[entry] = at - first, 0
+            below = end
+    return share
+
+
+def _draw_distinct(source: random.Random, below: int, wanted: int) -> list[int]:
+    """Different random numbers, sorted."""
+    if below < 1 << 62:
+        return sorted(source.sample(range(below), wanted))
+    found: set[int] = set()
+    while len(found) < wanted:
+        found.add(source.randrange(below))
+    return sorted(found)
+
+
+def share_longest(place: np.ndarray, lengths: list[np.ndarray], wanted: int) -> Share:
+    """`lengths` are those of each entry's longest trends, as many as are wanted, longest first."""
+    share = share_all(place.size)
+    order = np.argsort(place, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
+        if not members.size:
+            continue
+        together = np.sort(np.concatenate([lengths[entry] for entry in members]))[::-1][:wanted]
+        least = int(together[-1]) if together.size else 0
+        left = int((together == least).sum())
+        for entry in members:
+            longer, equal = int((lengths[entry] > least).sum()), int((lengths[entry] == least).sum())
+            share.min_length[entry] = least
+            share.shortest[entry] = min(left, equal)
+            share.quota[entry] = longer + share.shortest[entry]
+            left -= int(share.shortest[entry])
+    return share
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many trends each window and group may still show, where nobody could share them out beforehand.
+
+    Windows and groups, the `places` of entries, are told by several numbers each; `values` are those that there are.
+    """
+
+    values: list[np.ndarray]
+    codes: np.ndarray
+    left: np.ndarray
+    of_entry: np.ndarray
+
+    @staticmethod
+    def of(places: np.ndarray, limit: int) -> Limits:
+        """`places` has a line per entry."""
+        values = [np.unique(column) for column in places.T]
+        codes, of_entry = np.unique(_join_codes(values, places), return_inverse=True)
+        return Limits(values, codes, np.full(codes.size, limit, np.int64), of_entry.reshape(-1))
+
+    def apply(self, trends: ShownTrends, places: np.ndarray) -> ShownTrends:
+        """Take only as many trends of each place as are left, and count them."""
+        place = np.searchsorted(self.codes, _join_codes(self.values, places))
+        order = np.argsort(place, kind="stable")
+        of = place[order]
+        rank = np.empty(of.size, np.int64)
+        rank[order] = np.arange(of.size) - np.searchsorted(of, of)
+        chosen = np.flatnonzero(rank < self.left[place])
+        np.subtract.at(self.left, place[chosen], 1)
+        return trends.take(chosen)
+
+    def close(self, share: Share) -> None:
+        """Let nobody look further into windows and groups that have shown all they may."""
+        if share.closes:
+            share.quota[self.left[self.of_entry] == 0] = 0
+
+
+def _join_codes(values: list[np.ndarray], places: np.ndarray) -> np.ndarray:
+    """One number per line, from the ranks of all columns."""
+    codes = np.zeros(len(places), np.int64)
+    for known, column in zip(values, places.T, strict=True):
+        codes = codes * known.size + np.searchsorted(known, column)
+    return codes
+
+
+#: Trends that wait to be compared, at least.
+_AT_ONCE = 65_536
+
+
+@dataclass(slots=True)
+class Chooser:
+    """Keeps so many trends per window and group: the first ones found, the longest, or those of the smallest marks."""
+
+    choice: Choice
+    rows: EncodedRows
+    seeds: np.ndarray
+    waiting: list[ShownTrends] = field(default_factory=list)
+    thinned: int = 0
+
+    @staticmethod
+    def of(plan: Plan, preparation: Preparation, rows: EncodedRows) -> Chooser:
+        assert plan.choice is not None, "only a plan that chooses has a chooser"
+        return Chooser(plan.choice, rows, _seed_partitions(plan.choice.seed, preparation, rows))
+
+    def add(self, trends: ShownTrends) -> None:
+        """Add trends, in any order."""
+        self.waiting.append(trends)
+        if sum(part.count for part in self.waiting) > 2 * self.thinned + _AT_ONCE:
+            self._thin_out()
+
+    def take(self) -> ShownTrends | None:
+        """Take what is chosen among all trends that were added."""
+        if not self.waiting:
+            return None
+        self._thin_out()
+        (trends,) = self.waiting
+        self.waiting, self.thinned = [], 0
+        return trends
+
+    def _thin_out(self) -> None:
+        trends = join_trends(self.waiting)
+        place = trends.group
+        if trends.count:
+            _, place = np.unique(places_of(trends, self.rows), axis=0, return_inverse=True)
+            place = place.reshape(-1)
+        # The last key counts most; what is equal in all of them stays in the order in which it was found.
+        order = np.lexsort((*self._ranks(trends), place))
+        rank = np.arange(order.size) - np.searchsorted(place[order], place[order])
+        kept = trends.take(np.sort(order[rank < self.choice.count]))
+        self.waiting, self.thinned = [kept], kept.count
+
+    def _ranks(self, trends: ShownTrends) -> tuple[np.ndarray, ...]:
+        if self.choice.kind == "limit":
+            return ()
+        marks = self._marks(trends)
+        return (marks,) if self.choice.kind == "sample" else (marks, -trends.lengths)
+
+    def _marks(self, trends: ShownTrends) -> np.ndarray:
+        moments = self.rows.tick_steps[self.rows.tick[trends.rows]].view(np.uint64)
+        # In nanoseconds modulo 2^64: the same time is the same number in whatever unit a table has it.
+        moments = moments * np.uint64(self.rows.time_type.step)
+        marks = np.empty(trends.count, np.uint64)
+        seeds = self.seeds[find_partitions(self.rows, trends)]
+        mark_at_random(trends.starts, moments, trends.variables, seeds, marks)
+        return marks
+
+
+def places_of(trends: ShownTrends, rows: EncodedRows) -> np.ndarray:
+    """What tells the window and group of each trend; sessions of several partitions may have the same times."""
+    places = [trends.window, trends.group]
+    if trends.window.ndim > 1:
+        places.append(find_partitions(rows, trends))
+    return np.column_stack(places)
+
+
+def _seed_partitions(seed: int, preparation: Preparation, rows: EncodedRows) -> np.ndarray:
+    """A number per partition that depends on the seed and the values of its key alone."""
+    first = rows.partitions.starts[:-1]
+    keys = [rows.table.column(name).take(first).to_pylist() for name in preparation.partition_key]
+    values = zip(*keys, strict=True) if keys else [()] * first.size
+    digests = [hashlib.blake2b(repr((seed, value)).encode(), digest_size=8).digest() for value in values]
+    return np.frombuffer(b"".join(digests), np.uint64).copy()

@@ -1,0 +1,147 @@
+"""How many trends each window of each segment has, before the first one is built, as the kernels of aggregates count
+them. Windows and groups are numbered here, and the lists of trends use the same numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.kernels.lists.graph import ALL, CHECKED, COMPLETE
+from trendweave.planning.plan import MovingWindow, Plan
+from trendweave.programs.trends.aggregates import PartitionTask
+from trendweave.programs.trends.kernel_inputs import Piece
+from trendweave.rows.trend_windows import TrendNumbers
+from trendweave.rows.windows import WindowNumbers
+
+#: The count of an entry whose complete trends 64 bits cannot count.
+UNKNOWN = -1
+
+
+def choose_mode(plan: Plan) -> int:
+    """Settle which paths of the graph are trends to show: all of them, those of the reduced graph, or checked ones."""
+    if not plan.complete:
+        return ALL
+    alike = not isinstance(plan.window, MovingWindow) or plan.has_alike_edges
+    return COMPLETE if plan.reduced_graph_is_exact and alike else CHECKED
+
+
+@dataclass(frozen=True, slots=True)
+class WindowEntries:
+    """Windows with trends in the segments of all pieces, which are numbered one after the other.
+
+    `counts` are the trends of each entry, UNKNOWN where 64 bits cannot tell; of checked complete trends, those of all
+    trends.
+    """
+
+    segment: np.ndarray
+    window: np.ndarray
+    group: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def size(self) -> int:
+        return int(self.segment.size)
+
+    @property
+    def total(self) -> int | None:
+        """All trends; None where that is not known."""
+        return None if (self.counts == UNKNOWN).any() else sum(self.counts.tolist())
+
+    def take(self, chosen: np.ndarray) -> WindowEntries:
+        return WindowEntries(
+            self.segment[chosen],
+            self.window[chosen],
+            self.group[chosen],
+            self.counts[chosen],
+        )
+
+    def find_segments(self, first: int, end: int) -> np.ndarray:
+        """Find the entries of the segments `first:end`."""
+        return np.flatnonzero((self.segment >= first) & (self.segment < end))
+
+    def number_places(self, keys: np.ndarray) -> np.ndarray:
+        """Number the windows and groups that entries belong to; one may have several entries. `keys` tell the windows
+        of the entries apart."""
+        _, place = np.unique(np.stack([keys, self.group], axis=1), axis=0, return_inverse=True)
+        return place.reshape(-1)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedTrends:
+    """The rows of a task in pieces, their groups and windows, and the entries that have trends.
+
+    `groups` holds per piece the group of each segment.
+    """
+
+    task: PartitionTask
+    pieces: list[Piece]
+    groups: list[np.ndarray]
+    group_columns: list[pa.Array]
+    windows: WindowNumbers
+    entries: WindowEntries
+
+    @property
+    def first_segments(self) -> np.ndarray:
+        """The number of each piece's first segment, and of the one after the last."""
+        return _first_segments(self.pieces)
+
+    def number_places(self) -> np.ndarray:
+        """Number the windows and groups of the entries, as results tell them apart."""
+        return self.entries.number_places(self.windows.keys(self.entries.window))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The rows of a task in pieces, with their groups and windows, before anything is counted."""
+
+    pieces: list[Piece]
+    groups: list[np.ndarray]
+    group_columns: list[pa.Array]
+    windows: WindowNumbers
+
+    def with_entries(self, task: PartitionTask, entries: WindowEntries) -> CountedTrends:
+        """What was counted; windows that are not asked for are left out."""
+        if isinstance(self.windows, TrendNumbers) and not self.windows.asked.all():
+            entries = entries.take(self.windows.asked[entries.window])
+        return CountedTrends(task, self.pieces, self.groups, self.group_columns, self.windows, entries)
+
+
+def lay_out(task: PartitionTask) -> Layout:
+    """Find the pieces of a task's rows, and number groups and windows."""
+    pieces = task.inputs.pieces(task.plan.template)
+    groups, columns = task.number_groups([piece.segments for piece in pieces])
+    return Layout(pieces, groups, columns, task.number_windows(pieces, groups))
+
+
+def count_trends(task: PartitionTask, layout: Layout) -> CountedTrends:
+    """Count the trends of the task's rows; also where only complete ones are wanted, as only windows that have any are
+    of interest.
+
+    Args:
+        task: Counts, and measures nothing.
+        layout: Of its rows.
+
+    Returns:
+        The pieces of the rows, and the windows with trends in each of their segments.
+    """
+    pieces, groups, windows = layout.pieces, layout.groups, layout.windows
+    parts = [task.aggregate_piece(piece, group, windows) for piece, group in zip(pieces, groups, strict=True)]
+    offsets = _first_segments(pieces)[:-1]
+    entries = WindowEntries(
+        join_arrays([part.segment + offset for part, offset in zip(parts, offsets, strict=True)]),
+        join_arrays([part.partials.window for part in parts]),
+        join_arrays([group[part.segment] for part, group in zip(parts, groups, strict=True)]),
+        join_arrays([part.partials.components[0].values for part in parts]),
+    )
+    return layout.with_entries(task, entries)
+
+
+def _first_segments(pieces: list[Piece]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum([piece.segments.count for piece in pieces])]).astype(np.int64)
+
+
+def join_arrays(parts: list[np.ndarray]) -> np.ndarray:
+    """Put arrays one after the other; no arrays are no numbers."""
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)

@@ -1,0 +1,230 @@
+"""Finds edges of the graph of successors: by loops that are written for each condition, or on a GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from trendweave.expressions.compiled.loading import AROUND_CONDITION
+from trendweave.expressions.compiled.paired import LEFT, PairCondition
+from trendweave.gpu.matching.links import CardLinks
+from trendweave.kernel_cache.kernel import load_text
+from trendweave.planning.plan import Plan
+from trendweave.programs.trends.lists.conditions import LinkCondition
+
+#: Pairs that there is room for at first.
+_FIRST_ROOM = 1 << 16
+#: Targets that are looked at before anything is written down: a loop without branches takes several at once. Of so
+#: many the least and the largest code are known.
+_TOGETHER = 128
+#: Pairs that one call looks at, about: a query can be interrupted between two of them.
+_PAIRS_AT_ONCE = 1 << 30
+#: What the largest (or least) code of some targets must be for one of them to follow a source.
+_BOUNDS = {"<": "> ", "<=": ">=", ">": "< ", ">=": "<="}
+
+_LOOPS = """
+@loop
+def find_all({columns}answers, codes, bounds, low, high, first, last, found_from, found_to):
+    used = 0
+    for i in range(first, last):
+        {taken}
+        begin, before = low[i], used
+        while begin < high[i]:
+            end = min((begin // {together} + 1) * {together}, high[i])
+            some = False
+            if {may_hold}:
+                for j in range(begin, end):
+                    some |= {holds}
+            if some:
+                if used + end - begin > found_from.size:
+                    return i, before
+                for j in range(begin, end):
+                    if {holds}:
+                        found_from[used], found_to[used] = i, j
+                        used += 1
+            begin = end
+    return last, used
+
+
+@loop
+def find_first({columns}answers, codes, bounds, low, high, first, last, found):
+    for i in range(first, last):
+        {taken}
+        begin = low[i]
+        found[i] = -1
+        while begin < high[i] and found[i] < 0:
+            end = min((begin // {together} + 1) * {together}, high[i])
+            some = False
+            if {may_hold}:
+                for j in range(begin, end):
+                    some |= {holds}
+            if some:
+                for j in range(begin, end):
+                    if {holds}:
+                        found[i] = j
+                        break
+            begin = end
+"""
+
+
+class CompiledLinks:
+    """Links rows in this process."""
+
+    def find_all(
+        self,
+        condition: LinkCondition,
+        sources: np.ndarray,
+        targets: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        room: int,
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """See `Linker`."""
+        loop, _ = _load_loops(*_describe(condition))
+        given = _gather(condition, sources, targets)
+        found_from, found_to = np.empty((2, min(room, _FIRST_ROOM) + _TOGETHER), np.int64)
+        used = 0
+        for first, last in _cut(low, high):
+            while first < last:
+                first, more = loop(*given, low, high, first, last, found_from[used:], found_to[used:])
+                used += more
+                if used > room or (first < last and found_from.size > room + _TOGETHER):
+                    return None
+                if first < last:
+                    both = found_from, found_to
+                    found_from, found_to = (np.concatenate([part, np.empty_like(part)]) for part in both)
+        return found_from[:used], found_to[:used]
+
+    def find_first(
+        self, condition: LinkCondition, sources: np.ndarray, targets: np.ndarray, low: np.ndarray, high: np.ndarray
+    ) -> np.ndarray:
+        """See `Linker`."""
+        _, loop = _load_loops(*_describe(condition))
+        given = _gather(condition, sources, targets)
+        found = np.empty(sources.size, np.int64)
+        for first, last in _cut(low, high):
+            loop(*given, low, high, first, last, found)
+        return found
+
+
+def _cut(low: np.ndarray, high: np.ndarray) -> list[tuple[int, int]]:
+    """Ranges of sources that have about as many pairs as one call looks at."""
+    pairs = np.cumsum(high - low)
+    total = int(pairs[-1]) if pairs.size else 0
+    cuts = np.searchsorted(pairs, np.arange(_PAIRS_AT_ONCE, total, _PAIRS_AT_ONCE)) + 1
+    places = np.unique(np.concatenate([[0], cuts, [low.size]])).tolist()
+    return list(pairwise(places))
+
+
+def _describe(condition: LinkCondition) -> tuple[str, tuple[bool, ...], str, bool]:
+    order = "" if condition.order is None else condition.order[1]
+    is_left = tuple(column.side == LEFT for column in condition.pair.columns)
+    return condition.pair.python, is_left, order, condition.answers is not None
+
+
+def _gather(condition: LinkCondition, sources: np.ndarray, targets: np.ndarray) -> list[np.ndarray]:
+    """What the loops read of sources and targets, of the answers that are known, and the bounds of codes."""
+    columns = [column.values[sources if column.side == LEFT else targets] for column in condition.pair.columns]
+    answers = np.ones((1, 1), np.bool_) if condition.answers is None else condition.answers
+    codes = bounds = np.empty(0, np.int64)
+    if condition.order is not None:
+        earlier, operator, later = condition.order
+        codes, values, places = earlier[sources], later[targets], np.arange(0, targets.size, _TOGETHER)
+        if not places.size:
+            bounds = values
+        elif operator in ("<", "<="):
+            bounds = np.maximum.reduceat(values, places)
+        else:  # NULL is larger than all
+            bounds = np.minimum.reduceat(values.view(np.uint64), places).view(np.int64)
+    return [*columns, answers, codes, bounds]
+
+
+@lru_cache(256)
+def _load_loops(python: str, is_left: tuple[bool, ...], order: str, asks: bool) -> tuple[Any, Any]:
+    """Both loops for a condition; each is compiled when it is called first."""
+    taken = [f"s{number} = c{number}[i]" for number, left in enumerate(is_left) if left]
+    passed = [f"s{number}" if left else f"c{number}[j]" for number, left in enumerate(is_left)]
+    holds = f"test({', '.join(passed[:-2] if asks else passed)})"
+    if asks:
+        holds = f"({holds} and answers[{passed[-2]}, {passed[-1]}])"
+    if order:
+        taken.append("code = codes[i]")
+    loops = _LOOPS.format(
+        columns="".join(f"c{number}, " for number in range(len(is_left))),
+        taken="; ".join(taken) or "pass",
+        holds=holds,
+        may_hold=f"bounds[begin // {_TOGETHER}] {_BOUNDS[order]} code" if order else "True",
+        together=_TOGETHER,
+    )
+    source = AROUND_CONDITION.format(condition=python, loop=loops)
+    return load_text(source, "find_all"), load_text(source, "find_first")
+
+
+class NotLinkedError(Exception):
+    """A card does not link these rows or conditions; it says why, as a part of a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnCard:
+    """Links rows on a card, where all of them fit."""
+
+    links: CardLinks
+
+    def find_all(
+        self,
+        condition: LinkCondition,
+        sources: np.ndarray,
+        targets: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        room: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See `Linker`."""
+        found = self.links.find_all(_compiled(condition), sources, targets, low, high, room)
+        if found is None:
+            raise NotLinkedError(f"more than {room:,} links between events")
+        return found
+
+    def find_first(
+        self, condition: LinkCondition, sources: np.ndarray, targets: np.ndarray, low: np.ndarray, high: np.ndarray
+    ) -> np.ndarray:
+        """See `Linker`."""
+        return self.links.find_first(_compiled(condition), sources, targets, low, high)
+
+
+def _compiled(condition: LinkCondition) -> PairCondition:
+    if condition.why_not is not None:
+        raise NotLinkedError(f"a condition on two events that is not compiled ({condition.why_not})")
+    return condition.pair
+
+
+#: States of a pattern; each pair of neighbouring ones is linked by itself.
+MOST_STATES = 16
+
+
+def why_not_linked(plan: Plan) -> str | None:
+    """Say what of a query is in the way, or None where nothing is.
+
+    Args:
+        plan: A plan that finds trends one by one.
+
+    Returns:
+        The reason as a part of a sentence.
+    """
+    if plan.is_conjunction:
+        return "a conjunction of patterns"
+    if plan.negations:
+        return "a pattern with NOT"
+    if plan.complete:
+        return "a choice of complete trends"
+    if plan.anchors:
+        return "a condition on events of a trend that are no neighbours"
+    if plan.strategy == "contiguous":
+        return "a contiguous match"
+    if len(plan.template.states) > MOST_STATES:
+        return f"a pattern of more than {MOST_STATES} symbols"
+    return None

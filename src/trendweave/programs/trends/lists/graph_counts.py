@@ -1,0 +1,129 @@
+"""Trends that are counted over their graph, whose edges are found on a GPU where that is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from trendweave.gpu.card import find_card, memory_told, refuse_work
+from trendweave.gpu.matching.links import CardLinks
+from trendweave.kernels.lists.graph import ALL, CHECKED, NO_WINDOW
+from trendweave.kernels.lists.walk import START, Entries, count_paths, new_walk, walk_back
+from trendweave.programs.trends.aggregates import PartitionTask
+from trendweave.programs.trends.lists.choosing import share_all
+from trendweave.programs.trends.lists.counting import UNKNOWN, Layout, WindowEntries, count_trends, join_arrays
+from trendweave.programs.trends.lists.edges import NotLinkedError, OnCard, why_not_linked
+from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
+from trendweave.programs.trends.lists.walking import make_buffers, take_entries
+
+#: Windows in which trends may end, of all events together, that are looked at.
+MOST_WINDOWS = 1 << 26
+#: Trends that are counted one by one, at most.
+MOST_COUNTED = 20_000_000
+
+
+class NotCountedError(Exception):
+    """A graph has too many edges or windows, or too many trends for 64 bits: others count them."""
+
+
+def find_graphs(
+    task: PartitionTask, layout: Layout, mode: int, memory: int, known: WindowEntries | None = None
+) -> SegmentGraphs:
+    """Build the graphs of a task, and count the trends over them.
+
+    Args:
+        task: Whose trends are to be listed.
+        layout: Of its rows.
+        mode: ALL, COMPLETE or CHECKED.
+        memory: For the graphs.
+        known: The windows to look into, where trends are not counted.
+
+    Returns:
+        The graphs, with the windows that have trends.
+
+    Raises:
+        ExecutionError: TW422 where a card is asked for and does not serve this, TW423 where its memory is too small.
+    """
+    nothing = np.empty(0, np.int64)
+    entries = WindowEntries(nothing, nothing, nothing, nothing) if known is None else known
+    graphs = SegmentGraphs(layout.with_entries(task, entries), mode, memory)
+    if task.options.device == "gpu":
+        return _link_on_card(graphs, layout, known is None)
+    return _count(graphs, layout) if known is None else graphs
+
+
+def _link_on_card(graphs: SegmentGraphs, layout: Layout, counts: bool) -> SegmentGraphs:
+    reason = why_not_linked(graphs.counted.task.plan)
+    if reason is not None:
+        refuse_work(f"{reason} is not served on a GPU")
+    card = find_card()
+    try:
+        with memory_told(card):
+            graphs = replace(graphs, linker=OnCard(CardLinks(card))).visit(lambda part: None)
+    except NotLinkedError as error:
+        refuse_work(f"{error} is not served on a GPU")
+    if graphs.kept is None:
+        refuse_work(f"a graph of links that does not fit into {graphs.memory // 2**20:,} MB is not served on a GPU")
+    return _count(graphs, layout) if counts else graphs
+
+
+def _count(graphs: SegmentGraphs, layout: Layout) -> SegmentGraphs:
+    task, mode = graphs.counted.task, ALL if graphs.mode == CHECKED else graphs.mode
+    group, found = join_arrays(layout.groups), list[WindowEntries]()
+    try:
+        graphs = graphs.visit(lambda part: found.append(_count_entries(part, group, mode)))
+    except NotCountedError:
+        return replace(graphs, counted=count_trends(task, layout))
+    columns = zip(*((one.segment, one.window, one.group, one.counts) for one in found), strict=True)
+    entries = WindowEntries(*map(join_arrays, columns)) if found else graphs.counted.entries
+    return replace(graphs, counted=layout.with_entries(task, entries))
+
+
+def _count_entries(part: SegmentGraph, group: np.ndarray, mode: int) -> WindowEntries:
+    """The windows of a graph that have trends."""
+    if part.steps is not None:
+        raise NotCountedError
+    entries = _find_entries(part, group)
+    everything = np.arange(entries.size)
+    looked_at = take_entries(entries, everything, part.first, share_all(entries.size), everything)
+    if not (part.at_ends and _count_by_walking(part, looked_at, entries.counts)):
+        walk, numbers = None if mode == ALL else new_walk(part.graph), np.empty(part.largest_segment, np.int64)
+        count_paths(part.graph, None, looked_at, mode, walk, entries.counts, numbers)
+        if mode == ALL and (entries.counts == UNKNOWN).any():
+            raise NotCountedError
+    return entries.take(np.flatnonzero(entries.counts))
+
+
+def _count_by_walking(part: SegmentGraph, entries: Entries, counts: np.ndarray) -> bool:
+    """Count trends of windows that overlap much, unless they are too many."""
+    walk, buffers, progress = new_walk(part.graph, marks=False), make_buffers(part), START
+    total, trends = 0, 1
+    while trends and total <= MOST_COUNTED:
+        trends, progress = walk_back(part.graph, None, entries, walk, buffers, ALL, None, progress, part.begun, True)
+        np.add.at(counts, buffers.entry[:trends], 1)
+        total += trends
+    return trends == 0
+
+
+def _find_entries(part: SegmentGraph, group: np.ndarray) -> WindowEntries:
+    """The windows of a graph in which trends may end."""
+    graph = part.graph
+    ends = np.flatnonzero(graph.end_until != -NO_WINDOW)
+    segment = np.searchsorted(graph.segment_starts, ends, side="right") - 1
+    first, last = graph.window_first[ends], graph.end_until[ends]
+    ascends = bool(((last[1:] >= last[:-1]) | (segment[1:] != segment[:-1])).all())
+    if ascends and ends.size:
+        # What the vertex before has seen is left out.
+        fresh = np.where(segment[1:] == segment[:-1], last[:-1] + 1, first[1:])
+        first = np.append(first[:1], np.maximum(first[1:], fresh))
+    sizes = np.maximum(last - first + 1, 0)
+    if int(sizes.sum()) > MOST_WINDOWS:
+        raise NotCountedError
+    inside = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    segment, window = np.repeat(segment, sizes), np.repeat(first, sizes) + inside
+    if not ascends:
+        pairs = np.unique(np.column_stack([segment, window]), axis=0)
+        segment, window = pairs.T.copy()
+    segment = segment + part.first
+    return WindowEntries(segment, window, group[segment], np.zeros(segment.size, np.int64))

@@ -1,0 +1,394 @@
+"""Trends one by one: prepared rows of some partitions in, trends in batches out.
+
+The graph of as many segments as fit into memory is built, and its trends are counted before the first one is shown.
+Then it is walked for each window, and dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.lists.folds import Folds
+from trendweave.kernels.lists.graph import CHECKED
+from trendweave.planning.plan import Choice, Plan
+from trendweave.planning.preparation import Preparation
+from trendweave.planning.ways import takes_by_folding, takes_directly
+from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
+from trendweave.programs.trends.detection import Detection
+from trendweave.programs.trends.lists.choosing import (
+    Chooser,
+    Limits,
+    Share,
+    places_of,
+    share_all,
+    share_limit,
+    share_longest,
+    share_sample,
+)
+from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, choose_mode, join_arrays, lay_out
+from trendweave.programs.trends.lists.graph_counts import find_graphs
+from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
+from trendweave.programs.trends.lists.match_conditions import MatchConditions
+from trendweave.programs.trends.lists.once import EachOnce
+from trendweave.programs.trends.lists.selection import Selector
+from trendweave.programs.trends.lists.taking import Demands, find_entries, take_trends
+from trendweave.programs.trends.lists.walking import (
+    FoundTrends,
+    choose_strategy,
+    draw_trends,
+    find_longest,
+    name_seeds,
+    walk_trends,
+)
+from trendweave.results.each_columns import EachColumns
+from trendweave.results.shown_trends import FoldedTrends, ShownTrends
+from trendweave.results.trend_table import TrendWriter
+
+_LOG = logging.getLogger("trendweave")
+_Trends = TypeVar("_Trends", bound=ShownTrends | FoldedTrends)
+#: How many times as many trends as may be shown are looked at to choose among them.
+LOOKED_AT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TrendListing:
+    """The trends of some rows: counted and shared out, but not built. `counted.task.rows` are the rows."""
+
+    plan: Plan
+    preparation: Preparation
+    detection: Detection
+    mode: int
+    counted: CountedTrends
+    graphs: SegmentGraphs
+    share: Share
+    seeds: list[str]
+    once: EachOnce | None = None
+    selector: Selector | None = None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether all trends that are found are shown."""
+        return is_counted(self.plan, self.mode, self.once)
+
+    @property
+    def trends(self) -> int | None:
+        """How many trends will be shown; None where it turns out only while they are."""
+        if not self.is_counted:
+            return None
+        if self.plan.choice is not None:
+            return int(self.share.quota.sum() + self.share.drawn.sum())
+        return self.counted.entries.total
+
+    def fold_trends(self, columns: EachColumns) -> Iterator[ShownTrends | FoldedTrends]:
+        """Find all trends that the query shows; where many of them share events, only what columns ask of each.
+
+        Args:
+            columns: What is asked of each trend.
+
+        Returns:
+            The trends, some at a time.
+
+        Raises:
+            ExecutionError: As of `find_trends`.
+        """
+        folds = None
+        if takes_by_folding(self.plan):
+            folds = columns.without_events(self.counted.task.rows.tick.size)
+        if folds is None:
+            return self.find_trends()
+        return self._check_shown(self._take(folds))
+
+    def find_trends(self) -> Iterator[ShownTrends]:
+        """Find all trends that the query shows, some at a time.
+
+        Raises:
+            ExecutionError: TW412 after more than `max_trends`, where their number was not known beforehand.
+        """
+        if not self.counted.entries.size:
+            return
+        if self.is_counted:
+            for part in self.graphs.parts():
+                yield from self._find_in(part)
+            return
+        yield from self._check_shown(self._choose())
+
+    def _check_shown(self, found: Iterator[_Trends]) -> Iterator[_Trends]:
+        shown, most = 0, self.detection.max_trends
+        for trends in found:
+            shown += trends.count
+            if shown > most:
+                raise ExecutionError([describe_too_many(f"more than {most:,}", most, self.plan)])
+            yield trends
+
+    def _find_in(self, part: SegmentGraph) -> Iterator[ShownTrends]:
+        entries, detection = self.counted.entries, self.detection
+        strategy = choose_strategy(part, entries, self.mode, self.plan.choice is not None, detection)
+        for found in walk_trends(part, entries, self.share, self.mode, detection, strategy):
+            kept = found if self.once is None else self.once.keep(part, found, entries.window[found.entry])
+            yield self._show(part, kept)
+        for drawn in draw_trends(part, entries, self.share, self.seeds, self.mode):
+            yield self._show(part, drawn)
+
+    def _choose(self) -> Iterator[ShownTrends]:
+        """Find trends, leave out those that do not meet the conditions on whole matches, select among the others where
+        AFTER MATCH or PER START ask for it, and choose as many of what is left as are wanted."""
+        taken: Iterator[ShownTrends]
+        if takes_directly(self.plan):
+            taken = (trends for trends in self._take(Folds()) if isinstance(trends, ShownTrends))
+        else:
+            taken = self._select(self._find_some(self.graphs.parts()))
+        choice = self.plan.choice
+        if choice is None:
+            yield from taken
+            return
+        if choice.kind == "limit":
+            limits = Limits.of(self._places(), choice.count)
+            for trends in taken:
+                yield limits.apply(trends, places_of(trends, self.counted.task.rows))
+                limits.close(self.share)
+                if not limits.left.any():
+                    return
+            return
+        chooser = Chooser.of(self.plan, self.preparation, self.counted.task.rows)
+        for trends in taken:
+            chooser.add(trends)
+        chosen = chooser.take()
+        if chosen is not None:
+            yield chosen
+
+    def _places(self) -> np.ndarray:
+        """What tells the window and group of each entry, as its trends show them."""
+        entries = self.counted.entries
+        ahead = self.once.ahead if self.once is not None and self.once.windows.from_first else 0
+        keys = self.counted.windows.keys(entries.window) + ahead
+        if keys.ndim == 1:
+            return np.column_stack([keys, entries.group])
+        partition = join_arrays([piece.segments.partition for piece in self.counted.pieces])[entries.segment]
+        return np.column_stack([keys, entries.group, partition])
+
+    def _find_some(self, parts: Iterable[SegmentGraph]) -> Iterator[ShownTrends | None]:
+        """Trends that meet the conditions on whole matches; None where those of some partitions are complete."""
+        conditions = MatchConditions.of(self.plan, self.preparation, self.counted.task.rows)
+        looked_at = 0
+        for part in parts:
+            for trends in self._find_in(part):
+                yield trends if conditions is None else conditions.choose(trends)
+                looked_at += trends.count
+                self._check_looked_at(looked_at)
+            if not self.plan.bound_keys:
+                yield None  # segments are partitions, and a graph has whole segments
+        yield None
+
+    def _select(self, found: Iterator[ShownTrends | None]) -> Iterator[ShownTrends]:
+        selector = self.selector
+        if selector is None:
+            yield from (trends for trends in found if trends is not None)
+            return
+        for trends in found:
+            if trends is not None:
+                selector.add(trends)
+                continue
+            taken = selector.take()
+            if taken is not None:
+                yield taken
+
+    def _take(self, folds: Folds) -> Iterator[ShownTrends | FoldedTrends]:
+        """Find only the trends that AFTER MATCH or PER START take; all of them where edges are not listed, or where
+        sums in conditions may leave 64 bits."""
+        selector, counted = self.selector, self.counted
+        assert selector is not None, "only a selection takes trends"
+        entries, demands, from_first = counted.entries, self._demands(), self.once is not None
+        partition = join_arrays([piece.segments.partition for piece in counted.pieces])[entries.segment]
+        for part in self.graphs.parts() if entries.size else ():
+            if not part.graph.is_listed or (demands is None and self.plan.match_conditions):
+                yield from self._select(self._find_some([part]))
+                continue
+            for found, outputs in take_trends(part, entries, partition, selector, from_first, folds, demands):
+                if outputs:
+                    keys = counted.windows.keys(entries.window[found.entry])
+                    yield FoldedTrends(outputs, keys, entries.group[found.entry])
+                else:
+                    yield self._show(part, found)
+
+    def _demands(self) -> Demands | None:
+        """What trends that are taken must meet; None where that is nothing, or where sums may leave 64 bits."""
+        conditions = MatchConditions.of(self.plan, self.preparation, self.counted.task.rows)
+        is_clean = self.once.is_clean if self.once is not None and self.once.asks_ends else None
+        if conditions is None:
+            return None if is_clean is None else Demands(None, Folds(), is_clean, self._check_looked_at)
+        folds = conditions.folded.without_events(self.counted.task.rows.tick.size)
+        return None if folds is None else Demands(conditions, folds, is_clean, self._check_looked_at)
+
+    def _check_looked_at(self, number: int) -> None:
+        most = LOOKED_AT * self.detection.max_trends
+        if number > most:
+            raise ExecutionError([describe_too_many_to_look_at(f"more than {most:,}", most, self.plan)])
+
+    def _show(self, part: SegmentGraph, trends: FoundTrends) -> ShownTrends:
+        entries = self.counted.entries
+        if self.once is None:
+            keys = self.counted.windows.keys(entries.window[trends.entry])
+        else:
+            keys = self.once.times(part, trends)
+        return ShownTrends(
+            part.row[trends.vertices],
+            part.variable[trends.vertices],
+            trends.starts,
+            keys,
+            entries.group[trends.entry],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTrends:
+    """Trends as record batches, built while they are asked for. `trends`: how many there will be, None where it turns
+    out only on the way."""
+
+    listing: TrendListing
+    writer: TrendWriter
+
+    @property
+    def trends(self) -> int | None:
+        return self.listing.trends
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Build and write the trends, some at a time."""
+        columns = self.writer.columns
+        listing = self.listing
+        found = listing.fold_trends(columns) if isinstance(columns, EachColumns) else listing.find_trends()
+        for trends in found:
+            if trends.count:
+                yield self.writer.write(trends)
+
+
+def is_counted(plan: Plan, mode: int, once: EachOnce | None) -> bool:
+    """Is it known how many trends will be shown before the first one is built?"""
+    if mode == CHECKED or plan.match_conditions or plan.selection is not None:
+        return False
+    return once is None or not once.leaves_out
+
+
+def list_trends(
+    plan: Plan,
+    preparation: Preparation,
+    table: pa.Table,
+    options: TaskOptions,
+    detection: Detection,
+) -> TrendListing:
+    """Count the trends of prepared rows, and settle which of them are shown.
+
+    Args:
+        plan: A plan that shows trends.
+        preparation: What the rows were prepared for.
+        table: Prepared rows.
+        options: Windows and chunks; how numbers are counted is settled here.
+        detection: Limits, and the strategy.
+
+    Returns:
+        The trends, ready to be built in batches.
+
+    Raises:
+        ExecutionError: TW412 if there are too many, TW413 if they need too much memory.
+    """
+    mode = choose_mode(plan)
+    # Of complete trends only those windows are of interest that have trends at all: floats tell.
+    options = replace(options, exact=not plan.complete, only_counts=True)
+    task = PartitionTask(plan, preparation, table, options)
+    layout = lay_out(task)
+    entries = find_entries(task, layout) if takes_directly(plan) else None
+    graphs = find_graphs(task, layout, mode, detection.memory, entries)
+    counted = graphs.counted
+    once = EachOnce.of(counted, mode)
+    seeds: list[str] = []
+    share = share_all(counted.entries.size)
+    if plan.choice is not None and is_counted(plan, mode, once):
+        seeds = name_seeds(counted, plan.choice.seed) if plan.choice.kind == "sample" else []
+        share, graphs = _share_out(plan.choice, graphs, seeds)
+    elif plan.choice is not None and plan.choice.kind == "limit" and plan.selection is None:
+        share.closes = True
+        if not plan.match_conditions and (once is None or not once.leaves_out):
+            share.quota[:] = plan.choice.count
+    rows = counted.task.rows
+    selector = Selector.of(plan, preparation, rows)
+    listing = TrendListing(plan, preparation, detection, mode, counted, graphs, share, seeds, once, selector)
+    if listing.is_counted:
+        check_number(listing.trends, detection.max_trends, plan)
+    else:
+        _check_number_to_look_at(listing)
+    return listing
+
+
+def _share_out(choice: Choice, graphs: SegmentGraphs, seeds: list[str]) -> tuple[Share, SegmentGraphs]:
+    entries, mode = graphs.counted.entries, graphs.mode
+    place = graphs.counted.number_places()
+    if choice.kind == "limit":
+        return share_limit(place, entries.counts, choice.count), graphs
+    if choice.kind == "longest":
+        lengths: list[np.ndarray] = [np.empty(0, np.int64)] * entries.size
+
+        def measure(part: SegmentGraph) -> None:
+            for entry in entries.find_segments(part.first, part.end).tolist():
+                lengths[entry] = find_longest(part, entries, entry, mode, choice.count)
+
+        graphs = graphs.visit(measure)
+        return share_longest(place, lengths, choice.count), graphs
+    if (entries.counts == UNKNOWN).any():
+        message = "complete trends beyond 2^62 cannot be sampled"
+        raise ExecutionError([Problem("TW413", message, "use smaller windows")])
+    return share_sample(place, entries.counts.tolist(), choice.count, seeds), graphs
+
+
+def check_number(number: int | None, most: int, plan: Plan) -> None:
+    """Raise where there are more trends to show than may be.
+
+    Args:
+        number: How many there are; None where that is more than can be counted.
+        most: How many may be shown.
+        plan: The plan that shows them.
+
+    Raises:
+        ExecutionError: TW412.
+    """
+    if number is None:
+        raise ExecutionError([describe_too_many("more than 2^62", most, plan)])
+    _LOG.info("%s trends to show", _write_number(number))
+    if number > most:
+        raise ExecutionError([describe_too_many(_write_number(number), most, plan)])
+
+
+def _check_number_to_look_at(listing: TrendListing) -> None:
+    """Where trends are looked at one by one, and it is known how many there are, nobody should wait in vain."""
+    number, most = listing.counted.entries.total, LOOKED_AT * listing.detection.max_trends
+    if listing.mode == CHECKED or listing.share.closes or (number is not None and number <= most):
+        return
+    text = "more than 2^62" if number is None else _write_number(number)
+    raise ExecutionError([describe_too_many_to_look_at(text, most, listing.plan)])
+
+
+def describe_too_many_to_look_at(number: str, most: int, plan: Plan) -> Problem:
+    """Say how many trends would have to be looked at to choose among them, and what helps."""
+    what = "complete trends" if plan.complete else "trends"
+    ways = "a tighter window or predicate leaves fewer; max_trends= allows a hundred times as many to be looked at"
+    return Problem("TW412", f"there are {number} {what} to choose among; at most {most:,} are looked at", ways)
+
+
+def describe_too_many(number: str, most: int, plan: Plan) -> Problem:
+    """Say how many trends there are, how many may be shown, and what helps."""
+    what = "complete trends" if plan.complete else "trends"
+    ways = (
+        "LIMIT 10, SAMPLE 10 or LONGEST 10 shows some of them, a tighter window or predicate leaves fewer, "
+        "RETURN COUNT(*) counts them, and max_trends= allows more"
+    )
+    return Problem("TW412", f"there are {number} {what} to show; max_trends is {most:,}", ways)
+
+
+def _write_number(number: int) -> str:
+    """Beyond 40 digits, which nobody reads, as a power of two."""
+    return f"{number:,}" if number < 10**40 else f"about 2^{number.bit_length() - 1}"

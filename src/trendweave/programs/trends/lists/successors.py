@@ -1,0 +1,500 @@
+"""The graph of successors: which events can follow which, found for all events at once, state by state.
+
+A vertex is (event, state), an edge one step of a trend, a path a trend. It has the vertices and edges that lie on a way
+from a beginning to an end; in which windows such a way is a trend is left to the walk. Which later rows an event can be
+followed by is told first by time and windows, then by equal values, and then by loops over pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from trendweave.kernels import NO_MATCH, Rows, Selection, Template
+from trendweave.kernels.lists.graph import NO_WINDOW, TrendGraph
+from trendweave.programs.operators.kernels.linked_graphs import deal, mark_ways
+from trendweave.programs.trends.lists.conditions import LinkCondition
+from trendweave.rows.codes import different_numbers
+
+#: Products below this stay whole numbers of 64 bits.
+_MOST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Per row, the first row of a later time, and the first row that no window holds together with it; both of its
+    segment, or where that ends."""
+
+    later: np.ndarray
+    beyond: np.ndarray
+
+
+def find_reach(rows: Rows) -> Reach:
+    """Find how far each row reaches.
+
+    Args:
+        rows: The rows of some segments.
+
+    Returns:
+        What it reaches.
+    """
+    count = rows.tick.size
+    sizes = np.diff(rows.segment_starts)
+    segment = np.repeat(np.arange(sizes.size), sizes)
+    ends = np.repeat(rows.segment_starts[1:], sizes)
+    begins = np.ones(count, np.bool_)
+    begins[1:] = (rows.tick[1:] != rows.tick[:-1]) | (segment[1:] != segment[:-1])
+    starts = np.append(np.flatnonzero(begins), count)
+    later = starts[np.cumsum(begins)]
+    first, last = number_in_segments(rows.segment_starts, rows.window_first, rows.window_last)
+    return Reach(np.minimum(later, ends), np.minimum(np.searchsorted(first, last, side="right"), ends))
+
+
+def number_in_segments(starts: np.ndarray, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two columns of numbers so that those of a segment come after those of all before it: one search does for all.
+
+    Args:
+        starts: Where segments begin, and the end of the last.
+        one: A number per row.
+        other: Another one.
+
+    Returns:
+        Both, in their order inside of a segment.
+    """
+    if starts.size <= 2 or not one.size:
+        return one, other
+    segment = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    low = min(int(one.min()), int(other.min()))
+    width = max(int(one.max()), int(other.max())) - low + 2
+    if width * starts.size >= _MOST:
+        numbers = different_numbers(np.concatenate([one, other]))
+        one, other, low, width = np.searchsorted(numbers, one), np.searchsorted(numbers, other), 0, numbers.size + 1
+    return segment * width + (one - low), segment * width + (other - low)
+
+
+#: Vertices are numbered by a table of all that could be where that is not much larger than the links.
+_FEW_PLACES, _PLACES_PER_LINK = 1 << 21, 16
+_NEVER = np.iinfo(np.int64).max
+#: Codes below this can be put together with row numbers.
+_SMALL_CODES = 1 << 31
+
+
+class Linker(Protocol):
+    """Finds which targets can follow sources; both are row numbers."""
+
+    def find_all(
+        self,
+        condition: LinkCondition,
+        sources: np.ndarray,
+        targets: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        room: int,
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Places of sources and of targets between `low` and `high` of their source that meet the condition, the
+        sources of each target ascending; None where there are more than `room`."""
+
+    def find_first(
+        self, condition: LinkCondition, sources: np.ndarray, targets: np.ndarray, low: np.ndarray, high: np.ndarray
+    ) -> np.ndarray:
+        """The first such target of each source, or -1."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTask:
+    """The rows of a piece, what trends are words of, and where they may begin and end.
+
+    Attributes:
+        rows: The rows of all segments.
+        template: The template.
+        conditions: One per transition of the template.
+        selection: Which later events can follow.
+        start_guards: Per state the first window in which a trend may begin with each row.
+        final_guards: Per state the last window in which a trend may end with each row.
+        keeps_ends: Whether final states are ends also where no trend may end, as others can be part of a longer one.
+    """
+
+    rows: Rows
+    template: Template
+    conditions: Sequence[LinkCondition]
+    selection: Selection
+    start_guards: Mapping[int, np.ndarray]
+    final_guards: Mapping[int, np.ndarray]
+    keeps_ends: bool
+
+    def cut(self, first: int, end: int) -> LinkTask:
+        """The same for some of the segments."""
+        starts, rows = self.rows.segment_starts, self.rows
+        at = slice(int(starts[first]), int(starts[end]))
+        columns = (part[at] for part in rows[1:])
+        return LinkTask(
+            Rows(starts[first : end + 1] - at.start, *columns),
+            self.template,
+            [condition.cut(at) for condition in self.conditions],
+            self.selection,
+            {state: guard[at] for state, guard in self.start_guards.items()},
+            {state: guard[at] for state, guard in self.final_guards.items()},
+            self.keeps_ends,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """Links of one transition: the rows before and after."""
+
+    source_state: int
+    target_state: int
+    earlier: np.ndarray
+    later: np.ndarray
+
+
+def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
+    """Link the rows of a piece.
+
+    Args:
+        task: The rows and what is looked for.
+        linker: What finds links.
+        room: Links that there is room for.
+
+    Returns:
+        The graph, or None where it does not fit.
+    """
+    readable, reach = _Readable(task), find_reach(task.rows)
+    order, repeats = order_states(task.template)
+    # Per state, the rows that it was reached with, and the row that each has come from.
+    reached: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
+    found: list[_Links] = []
+    for state in order:
+        begun = _begin(task, state, readable.of(state), everywhere=bool(repeats[state]))
+        for rows, first in reached.pop(state, ()):
+            np.maximum.at(begun, rows, first)
+        for steps in _steps_from(task, state, begun, readable, reach, linker):
+            pairs = linker.find_all(*steps.asked, room)
+            if pairs is None:
+                return None
+            links = _Links(state, steps.target, steps.sources[pairs[0]], steps.targets[pairs[1]])
+            room -= links.earlier.size
+            found.append(links)
+            if not repeats[steps.target]:
+                reached.setdefault(steps.target, []).append((links.later, begun[links.earlier]))
+    return _join(task, readable, found)
+
+
+def keep_unlinked(task: LinkTask, linker: Linker) -> TrendGraph:
+    """The graph of a piece without edges, which are too many to be listed: every row in every state that it can be
+    read in, and with skip-till-next-match the time at which each can be followed."""
+    states = len(task.template.state_variable)
+    readable = _Readable(task)
+    key = np.sort(np.concatenate([readable.of(state) * states + state for state in range(states)]))
+    row, state = key // states, key % states
+    follow = np.empty(0, np.int64)
+    if task.selection == Selection.NEXT:
+        follow, reach = np.full(key.size, -1), find_reach(task.rows)
+        for number in range(states):
+            rows, begun = readable.of(number), np.full(task.rows.tick.size, -1)
+            begun[rows] = rows
+            found = _find_steps(task, number, begun, readable, reach)
+            if found:
+                ticks = [_ticks_of(task.rows.tick, steps, linker.find_first(*steps.asked)) for steps in found]
+                soonest = np.min(ticks, axis=0)
+                follow[np.searchsorted(key, rows * states + number)] = np.where(soonest == _NEVER, -1, soonest)
+    start, until = _find_windows(task, row, state)
+    return _make_graph(task, row, state, start, until, np.empty(0, np.int64), np.empty(0, np.int32), follow)
+
+
+def _begin(task: LinkTask, state: int, readable: np.ndarray, everywhere: bool) -> np.ndarray:
+    """Per row, the latest row with which a trend begins that has come to it in this state: itself where one begins
+    there, or `everywhere`; -1 where none has."""
+    begun = np.full(task.rows.tick.size, -1, np.int64)
+    starting = readable if everywhere else readable[_start_from(task, state, readable) != NO_WINDOW]
+    begun[starting] = starting
+    return begun
+
+
+class _Readable:
+    """The rows that can be read in a state, in some window; found once for each variable."""
+
+    def __init__(self, task: LinkTask) -> None:
+        self._task = task
+        self._known: dict[int, np.ndarray] = {}
+
+    def of(self, state: int) -> np.ndarray:
+        variable, rows = int(self._task.template.state_variable[state]), self._task.rows
+        if variable not in self._known:
+            letters = rows.letters if rows.letters.ndim == 2 else rows.letters[:, None]
+            has_letter = (letters[:, variable // 64] >> np.uint64(variable % 64)) & np.uint64(1) != 0
+            self._known[variable] = np.flatnonzero(has_letter & (rows.window_first <= rows.window_last))
+        return self._known[variable]
+
+
+def _start_from(task: LinkTask, state: int, chosen: np.ndarray) -> np.ndarray:
+    """The first window in which a trend may begin with each of the rows in this state."""
+    if not task.template.is_start[state]:
+        return np.full(chosen.size, NO_WINDOW)
+    window = task.rows.window_first[chosen]
+    if state in task.start_guards:
+        window = np.maximum(window, task.start_guards[state][chosen])
+    return np.where(window <= task.rows.window_last[chosen], window, NO_WINDOW)
+
+
+def _end_until(task: LinkTask, state: int, chosen: np.ndarray) -> np.ndarray:
+    """The last window in which a trend may end with each of the rows in this state."""
+    if not task.template.is_final[state]:
+        return np.full(chosen.size, -NO_WINDOW)
+    window = task.rows.window_last[chosen]
+    if state in task.final_guards:
+        window = np.minimum(window, task.final_guards[state][chosen])
+    return np.where(window >= task.rows.window_first[chosen], window, -NO_WINDOW)
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Where the rows that can follow some sources along a transition lie among targets, as far as time, windows and
+    equal values say."""
+
+    target: int
+    condition: LinkCondition
+    sources: np.ndarray
+    targets: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def asked(self) -> tuple[LinkCondition, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """What linkers are told."""
+        return self.condition, self.sources, self.targets, self.low, self.high
+
+
+def _steps_from(
+    task: LinkTask, state: int, begun: np.ndarray, readable: _Readable, reach: Reach, linker: Linker
+) -> list[_Steps]:
+    """Where the rows that can follow those of a state lie, along all of its transitions."""
+    found = _find_steps(task, state, begun, readable, reach)
+    return _narrow_to_next(task, found, linker) if task.selection == Selection.NEXT and found else found
+
+
+def _find_steps(task: LinkTask, state: int, begun: np.ndarray, readable: _Readable, reach: Reach) -> list[_Steps]:
+    """The same, whatever follows first."""
+    sources = np.flatnonzero(begun >= 0)
+    found: list[_Steps] = []
+    for number in np.flatnonzero(np.asarray(task.template.source) == state).tolist() if sources.size else ():
+        target, condition, tick = int(task.template.target[number]), task.conditions[number], task.rows.tick
+        after, before = reach.later[sources], reach.beyond[begun[sources]]
+        if task.selection == Selection.CONTIGUOUS:
+            nearest = tick[np.minimum(after, tick.size - 1)] == tick[sources] + 1
+            before = np.where(nearest, np.minimum(before, _end_of_tick(tick, np.arange(tick.size))[after]), after)
+        if condition.guard is not None and task.selection != Selection.NEXT:
+            before = np.minimum(before, _until_guard(task, condition.guard)[sources])
+        before = np.maximum(before, after)
+        targets = readable.of(target)
+        if condition.equal is None:
+            low, high = np.searchsorted(targets, after), np.searchsorted(targets, before)
+        else:
+            targets, low, high = _find_equal(*condition.equal, sources, targets, after, before)
+        found.append(_Steps(target, condition, sources, targets, low, high))
+    return found
+
+
+def _until_guard(task: LinkTask, guard: np.ndarray) -> np.ndarray:
+    """Per row, the first of its segment of which the guard keeps it out."""
+    rows = task.rows
+    out, tick = number_in_segments(rows.segment_starts, np.where(guard == NO_MATCH, -1, guard), rows.tick)
+    return np.searchsorted(out, tick, side="right")
+
+
+def _find_equal(
+    previous: np.ndarray,
+    following: np.ndarray,
+    sources: np.ndarray,
+    targets: np.ndarray,
+    after: np.ndarray,
+    before: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Targets sorted by their codes, and where those of equal codes between two rows lie among them."""
+    codes, rows = previous[sources], previous.size + 1
+    targets = targets[following[targets] >= 0]
+    values = following[targets]
+    if max(int(codes.max(initial=0)), int(values.max(initial=0))) >= _SMALL_CODES:
+        known = different_numbers(np.concatenate([codes, values]))
+        codes, values = np.where(codes < 0, -1, np.searchsorted(known, codes)), np.searchsorted(known, values)
+    order = np.argsort(values, kind="stable")
+    targets, keys = targets[order], (values * rows + targets)[order]
+    low, high = np.searchsorted(keys, codes * rows + after), np.searchsorted(keys, codes * rows + before)
+    return targets, low, np.where(codes < 0, low, high)
+
+
+def _narrow_to_next(task: LinkTask, found: Sequence[_Steps], linker: Linker) -> list[_Steps]:
+    """Only the first time at which some event can follow each source on some transition."""
+    tick = task.rows.tick
+    firsts = [linker.find_first(*steps.asked) for steps in found]
+    ticks = [_ticks_of(tick, steps, first) for steps, first in zip(found, firsts, strict=True)]
+    soonest = np.min(ticks, axis=0)
+    narrowed = []
+    for steps, first, at in zip(found, firsts, ticks, strict=True):
+        low = np.where((at == soonest) & (at != _NEVER), first, steps.high)
+        high = np.minimum(steps.high, _end_of_tick(tick, steps.targets)[np.minimum(low, steps.targets.size)])
+        guard = steps.condition.guard
+        if guard is not None and steps.targets.size:
+            # Those of one time have one guard.
+            is_open = tick[steps.sources] >= guard[steps.targets[np.minimum(low, steps.targets.size - 1)]]
+            high = np.where(is_open, high, low)
+        narrowed.append(_Steps(steps.target, steps.condition, steps.sources, steps.targets, low, np.maximum(low, high)))
+    return narrowed
+
+
+def _ticks_of(tick: np.ndarray, steps: _Steps, first: np.ndarray) -> np.ndarray:
+    """The time of the first target of each source."""
+    if not steps.targets.size:
+        return np.full(first.size, _NEVER)
+    return np.where(first >= 0, tick[steps.targets[np.maximum(first, 0)]], _NEVER)
+
+
+def _end_of_tick(tick: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Per place of some rows, the next place with another tick; where they end, their number. Ticks of two segments
+    that are equal and next to each other are told apart by the bounds of their source."""
+    here = tick[rows]
+    begins = np.ones(rows.size, np.bool_)
+    begins[1:] = here[1:] != here[:-1]
+    starts = np.append(np.flatnonzero(begins), rows.size)
+    return np.append(starts[np.cumsum(begins)], rows.size)
+
+
+def _find_windows(task: LinkTask, row: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first window in which a trend may begin with each vertex, and the last in which one may end."""
+    start, until = np.empty(row.size, np.int64), np.empty(row.size, np.int64)
+    order = np.argsort(state, kind="stable")
+    for here in np.split(order, np.flatnonzero(np.diff(state[order])) + 1) if row.size else ():
+        number = int(state[here[0]])
+        start[here], until[here] = _start_from(task, number, row[here]), _end_until(task, number, row[here])
+    return start, until
+
+
+def _join(task: LinkTask, readable: _Readable, found: Sequence[_Links]) -> TrendGraph:
+    """The graph of all links, without those that no way from a beginning to an end passes."""
+    states = len(task.template.state_variable)
+    numbers = _number_vertices(task, readable, found)
+    row, state = numbers.key // states, numbers.key % states
+    start, until = _find_windows(task, row, state)
+    edge_starts, edges = _order_edges(numbers, states, found)
+    ends = np.asarray(task.template.is_final)[state] if task.keeps_ends else until != -NO_WINDOW
+    kept = mark_ways(edge_starts, edges, start != NO_WINDOW, ends)
+    if not kept.all():
+        new_number, after = np.cumsum(kept) - 1, np.repeat(np.arange(row.size), np.diff(edge_starts))
+        kept_edges = kept[edges] & kept[after]
+        edges = new_number[edges[kept_edges]].astype(np.int32)
+        row, state, start, until = row[kept], state[kept], start[kept], until[kept]
+        edge_starts = np.zeros(row.size + 1, np.int64)
+        np.cumsum(np.bincount(new_number[after[kept_edges]], minlength=row.size), out=edge_starts[1:])
+    return _make_graph(task, row, state, start, until, edge_starts, edges, np.empty(0, np.int64))
+
+
+def _make_graph(
+    task: LinkTask,
+    row: np.ndarray,
+    state: np.ndarray,
+    start: np.ndarray,
+    until: np.ndarray,
+    edge_starts: np.ndarray,
+    edges: np.ndarray,
+    follow: np.ndarray,
+) -> TrendGraph:
+    rows = task.rows
+    return TrendGraph(
+        row,
+        state.astype(np.int32),
+        rows.tick[row],
+        rows.window_first[row],
+        rows.window_last[row],
+        start,
+        until,
+        follow,
+        edge_starts,
+        edges,
+        np.searchsorted(row, rows.segment_starts),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Vertices as row * states + state, sorted, and the number of each where there is a place for all that could be."""
+
+    key: np.ndarray
+    dense: np.ndarray | None
+
+    def of(self, keys: np.ndarray) -> np.ndarray:
+        """The numbers of some of them."""
+        return np.searchsorted(self.key, keys) if self.dense is None else self.dense[keys]
+
+
+def _number_vertices(task: LinkTask, readable: _Readable, found: Sequence[_Links]) -> _Numbers:
+    """Number what is linked, and what can be a trend by itself."""
+    template = task.template
+    states = len(template.state_variable)
+    keys = [link.earlier * states + link.source_state for link in found]
+    keys += [link.later * states + link.target_state for link in found]
+    keys += [
+        readable.of(state) * states + state
+        for state in range(states)
+        if template.is_start[state] and template.is_final[state]
+    ]
+    places = task.rows.tick.size * states
+    if places <= _FEW_PLACES + _PLACES_PER_LINK * sum(part.size for part in keys):
+        present = np.zeros(places, np.bool_)
+        for part in keys:
+            present[part] = True
+        return _Numbers(np.flatnonzero(present), np.cumsum(present) - 1)
+    key = np.sort(np.concatenate([np.empty(0, np.int64), *keys]))
+    return _Numbers(key[np.append(True, key[1:] != key[:-1])] if key.size else key, None)
+
+
+def _order_edges(numbers: _Numbers, states: int, found: Sequence[_Links]) -> tuple[np.ndarray, np.ndarray]:
+    """The vertices before each vertex, ascending, and where they begin."""
+    count, nothing = numbers.key.size, np.empty(0, np.int64)
+    before = np.concatenate([nothing, *(numbers.of(link.earlier * states + link.source_state) for link in found)])
+    after = np.concatenate([nothing, *(numbers.of(link.later * states + link.target_state) for link in found)])
+    if len(found) > 1:
+        starts, later = deal(before, after, count)
+        before, after = np.repeat(np.arange(count), np.diff(starts)), later
+    return deal(after, before, count)
+
+
+def order_states(template: Template) -> tuple[list[int], np.ndarray]:
+    """Put states after those that lead to them.
+
+    Args:
+        template: A template.
+
+    Returns:
+        The states in order, and of each state whether ways lead from it back to itself: such states have no order
+        among each other.
+    """
+    count = len(template.state_variable)
+    steps = [(s, t) for s, t in zip(template.source.tolist(), template.target.tolist(), strict=True) if s != t]
+    repeats = np.zeros(count, np.bool_)
+    repeats[[s for s, t in zip(template.source.tolist(), template.target.tolist(), strict=True) if s == t]] = True
+    first = _strip(steps, count)
+    last = _strip([(t, s) for s, t in steps], count)[::-1] if len(first) < count else []
+    known = set(first)
+    last = [state for state in last if state not in known]
+    # What is left lies on ways that lead back, or between them.
+    between = [state for state in range(count) if state not in known.union(last)]
+    repeats[between] = True
+    return [*first, *between, *last], repeats
+
+
+def _strip(steps: Sequence[tuple[int, int]], count: int) -> list[int]:
+    """The states that no way back leads to, after those that lead to them."""
+    before, after = [0] * count, [list[int]() for _ in range(count)]
+    for source, target in steps:
+        before[target] += 1
+        after[source].append(target)
+    found = [state for state in range(count) if not before[state]]
+    for state in found:
+        for target in after[state]:
+            before[target] -= 1
+            if not before[target]:
+                found.append(target)
+    return found

@@ -1,0 +1,223 @@
+"""Walks over a graph: the trends of some entries in batches, and the lengths of the longest ones."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trendweave.kernels.lists.graph import CHECKED
+from trendweave.kernels.lists.sample import WindowSampler, make_sampler
+from trendweave.kernels.lists.walk import START, Entries, Found, Walk, new_walk, walk_back
+from trendweave.programs.trends.detection import Detection, Strategy
+from trendweave.programs.trends.lists.choosing import NO_LIMIT, Share, share_all
+from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, WindowEntries, join_arrays
+from trendweave.programs.trends.lists.graphs import SegmentGraph
+from trendweave.programs.trends.lists.strategies import Finder
+
+#: Trends in a batch, and vertices in its buffer, at most; a longer trend has a buffer of its own.
+TRENDS_AT_ONCE = 65_536
+VERTICES_AT_ONCE = 1 << 18
+#: Trends per vertex that there is room for at most: a small graph is walked with small buffers.
+TRENDS_PER_VERTEX = 64
+#: Trends per vertex from which on planning graphlets pays.
+_MANY_TRENDS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTrends:
+    """Trends of one graph: vertex numbers one after the other, where each trend begins, and the entry of each."""
+
+    vertices: np.ndarray
+    starts: np.ndarray
+    entry: np.ndarray
+
+    def take(self, chosen: np.ndarray) -> FoundTrends:
+        """Take some of the trends, by their numbers."""
+        if chosen.size == self.entry.size:
+            return self
+        lengths = np.diff(self.starts)[chosen]
+        ends = np.cumsum(lengths)
+        total = int(ends[-1]) if ends.size else 0
+        places = np.arange(total) + np.repeat(self.starts[chosen] - (ends - lengths), lengths)
+        starts = np.concatenate([[0], ends]).astype(np.int64)
+        return FoundTrends(self.vertices[places], starts, self.entry[chosen])
+
+
+def walk_trends(
+    part: SegmentGraph, entries: WindowEntries, share: Share, mode: int, detection: Detection, strategy: Strategy
+) -> Iterator[FoundTrends]:
+    """Find the trends of a graph, a buffer at a time. The vertices of what comes out hold until the next comes.
+
+    Args:
+        part: The graph.
+        entries: The entries of all graphs; those of this one are looked at.
+        share: What to show of each entry.
+        mode: ALL, COMPLETE or CHECKED.
+        detection: Its memory is for pieces of trends.
+        strategy: One of CET's.
+
+    Yields:
+        Trends, at least one at a time.
+    """
+    inside = entries.find_segments(part.first, part.end)
+    local = take_entries(entries, inside, part.first, share, inside)
+    buffers = make_buffers(part)
+    if strategy != "m-cet":
+        # A quarter for pieces: the graph has half of the memory, and buffers and batches need some.
+        finder = Finder(part.graph, part.steps, mode, detection.memory // 4, buffers)
+        for numbers, trends in finder.find(local, strategy):
+            yield _read_buffers(buffers, trends, inside[numbers])
+        return
+    lengths = bool(share.min_length.any())
+    begun = None if lengths else part.begun
+    walk = new_walk(part.graph, lengths, mode == CHECKED, begun is None)
+    progress = START
+    while True:
+        if share.closes:
+            local.quota[:] = share.quota[inside]
+        trends, progress = walk_back(
+            part.graph, part.steps, local, walk, buffers, mode, part.covers, progress, begun, part.at_ends
+        )
+        if trends == 0:
+            return
+        yield _read_buffers(buffers, trends, inside[buffers.entry[:trends]])
+
+
+def _read_buffers(buffers: Found, trends: int, entry: np.ndarray) -> FoundTrends:
+    starts = buffers.starts[: trends + 1].copy()
+    return FoundTrends(buffers.vertices[: starts[-1]], starts, entry)
+
+
+def choose_strategy(
+    part: SegmentGraph, entries: WindowEntries, mode: int, chooses: bool, detection: Detection
+) -> Strategy:
+    """Settle how to find the trends of a graph: walking keeps nothing and needs no plan; pieces of trends pay where
+    each of them is used many times. `chooses`: whether only some of the trends are shown."""
+    if detection.strategy is not None:
+        return detection.strategy
+    if mode == CHECKED or chooses or not part.graph.is_listed:
+        return "m-cet"
+    counts = entries.counts[entries.find_segments(part.first, part.end)]
+    many = bool((counts == UNKNOWN).any()) or sum(counts.tolist()) >= _MANY_TRENDS * part.row.size
+    return "h-cet" if many else "m-cet"
+
+
+def find_longest(part: SegmentGraph, entries: WindowEntries, entry: int, mode: int, wanted: int) -> np.ndarray:
+    """Find the lengths of an entry's longest trends, longest first, without building shorter ones.
+
+    Walks only ways that become long enough, with a bound that falls to the next length that there is.
+    """
+    complete = np.empty(0, np.int64)
+    least = NO_LIMIT
+    buffers = make_buffers(part)
+    while True:
+        share = share_all(1)
+        share.min_length[:] = least
+        share.quota[:] = wanted + 1
+        walk = new_walk(part.graph, lengths=True)
+        local = take_entries(entries, np.array([entry]), part.first, share, np.zeros(1, np.int64))
+        together, left_out = _measure_lengths(part, local, walk, buffers, mode)
+        if together.size >= wanted:
+            missing = wanted - complete.size
+            return np.sort(np.concatenate([complete, np.full(missing, least)]))[::-1]
+        if left_out == 0:
+            return np.sort(together)[::-1]
+        complete, least = together, left_out
+
+
+def _measure_lengths(
+    part: SegmentGraph, local: Entries, walk: Walk, buffers: Found, mode: int
+) -> tuple[np.ndarray, int]:
+    """The lengths of all trends that are long enough, and the longest of the others."""
+    lengths: list[np.ndarray] = []
+    progress = START
+    while True:
+        trends, progress = walk_back(part.graph, part.steps, local, walk, buffers, mode, part.covers, progress)
+        if trends == 0:
+            return join_arrays(lengths), int(progress.left_out)
+        lengths.append(np.diff(buffers.starts[: trends + 1]))
+
+
+def make_buffers(part: SegmentGraph) -> Found:
+    """Make buffers for the trends of a graph; each of them fits."""
+    vertices = part.graph.row.size
+    trends = max(1, min(TRENDS_AT_ONCE, TRENDS_PER_VERTEX * vertices))
+    room = max(min(VERTICES_AT_ONCE, 4 * trends), part.largest_segment)
+    return Found(np.empty(trends, np.int64), np.empty(trends + 1, np.int64), np.empty(room, np.int32))
+
+
+def take_entries(entries: WindowEntries, chosen: np.ndarray, first: int, share: Share, places: np.ndarray) -> Entries:
+    """Take entries of the graph whose first segment is `first`, and what `share` has at the given places."""
+    pick_starts, picks = np.empty(0, np.int64), np.empty(0, np.int64)
+    if share.picks is not None:
+        picked = [share.picks[place] for place in places]
+        pick_starts = np.concatenate([[0], np.cumsum([part.size for part in picked])]).astype(np.int64)
+        picks = join_arrays(picked)
+    return Entries(
+        entries.segment[chosen] - first,
+        entries.window[chosen],
+        share.quota[places],
+        share.min_length[places],
+        share.shortest[places],
+        pick_starts,
+        picks,
+    )
+
+
+def name_seeds(counted: CountedTrends, seed: int) -> list[str]:
+    """Write a text per entry that depends on the seed, the window and the group, and on nothing else."""
+    keys = counted.windows.keys(counted.entries.window).tolist()
+    columns = [column.to_pylist() for column in counted.group_columns]
+    return [
+        f"{seed}|{key}|{[repr(column[group]) for column in columns]}"
+        for key, group in zip(keys, counted.entries.group.tolist(), strict=True)
+    ]
+
+
+def draw_trends(
+    part: SegmentGraph, entries: WindowEntries, share: Share, seeds: Sequence[str], mode: int
+) -> Iterator[FoundTrends]:
+    """Draw as many trends of each entry of a graph as its share says.
+
+    Args:
+        part: The graph.
+        entries: The entries of all graphs.
+        share: How many are drawn of each entry.
+        seeds: A text per entry, from which its random numbers come.
+        mode: ALL or COMPLETE.
+
+    Yields:
+        Different trends of one entry at a time.
+    """
+    inside = entries.find_segments(part.first, part.end)
+    for entry in inside[share.drawn[inside] > 0]:
+        segment = int(entries.segment[entry])
+        window = int(entries.window[entry])
+        sampler = make_sampler(part.graph, part.steps, segment - part.first, window, mode, new_walk(part.graph))
+        source = _open_source(f"{seeds[entry]}|{segment}")
+        for trends in _draw_different(sampler, source, int(share.drawn[entry])):
+            yield FoundTrends(trends.vertices, trends.starts, np.full(trends.entry.size, entry))
+
+
+def _open_source(seed: str) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(int.from_bytes(hashlib.sha256(seed.encode()).digest()[:16], "little")))
+
+
+def _draw_different(sampler: WindowSampler, source: np.random.Generator, missing: int) -> Iterator[FoundTrends]:
+    """One that was drawn before is drawn anew, so all sets are equally likely."""
+    seen: set[bytes] = set()
+    while missing:
+        keys = source.integers(0, 2**64, missing, np.uint64)
+        for starts, vertices in sampler.draws(keys, VERTICES_AT_ONCE):
+            new = []
+            for trend in range(starts.size - 1):
+                digest = hashlib.blake2b(vertices[starts[trend] : starts[trend + 1]].data, digest_size=16).digest()
+                if digest not in seen:
+                    seen.add(digest)
+                    new.append(trend)
+            missing -= len(new)
+            trends = FoundTrends(vertices, starts.copy(), np.zeros(starts.size - 1, np.int64))
+            yield trends.take(np.array(new, np.int64))
