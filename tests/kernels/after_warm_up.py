@@ -23,13 +23,13 @@ from trendweave.kernels import (
     aggregate,
     match_starts,
 )
-from trendweave.kernels.shared.entry import aggregate_shared
-from trendweave.kernels.shared.inputs import (
+from trendweave.kernels.loops.merged import MergedTemplate
+from trendweave.kernels.many_queries import (
     ExtremumMeasure,
     LinearMeasure,
-    MergedTemplate,
     SharedMeasures,
     SharedRows,
+    aggregate_shared,
 )
 
 ROWS = 70  # enough for counts beyond 64 bits

@@ -23,7 +23,7 @@ from tests.runners.test_local_against_reference import planned
 from tests.runners.test_trends_against_reference import PLAIN, counted
 from tests.runners.test_trends_against_reference import planned as list_planned
 from trendweave.planning.ways import takes_directly
-from trendweave.programs.trends import lists, walking
+from trendweave.programs.trends.lists import listing, walking
 from trendweave.programs.trends.lists import taking as judging
 
 base = {"empty": False, "conjunction": False, "choice": True, "whole": True}
@@ -165,8 +165,8 @@ def test_the_same_as_of_all_trends(semantics: str, data: hs.DataObject) -> None:
     )
     found = counted(rows_of(asked.run(events)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lists, "takes_directly", lambda plan: False)
-        patch.setattr(lists, "takes_by_folding", lambda plan: False)
+        patch.setattr(listing, "takes_directly", lambda plan: False)
+        patch.setattr(listing, "takes_by_folding", lambda plan: False)
         assert found == counted(rows_of(asked.run(events))), f"{asked}\n{events.to_pylist()}"
 
 

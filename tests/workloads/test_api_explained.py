@@ -64,6 +64,51 @@ def test_json_has_every_unit() -> None:
     assert content["units"][0]["details"]["part_B+"] == ["of 2 queries"]
 
 
+SLIDING = "WITHIN 10 minutes SLIDE 5 minutes"
+FALLING = "AND B.x > NEXT(B).x"
+
+
+def rule(pattern="SEQ(A, B+)", where="", window=SLIDING, wanted="COUNT(*)", keys="k", group="k"):  # type: ignore[no-untyped-def]
+    return f"RETURN {wanted} PATTERN {pattern} WHERE [{keys}] {where} GROUP-BY {group} {window}"
+
+
+@pytest.mark.parametrize(
+    ("differs", "without_condition", "with_condition"),
+    [
+        ({}, "alone", "alone"),
+        ({"where": 'AND B.note = "x"'}, "graphlets", "lanes"),
+        ({"pattern": "SEQ(C, B+)"}, "graphlets", "lanes"),
+        ({"pattern": "SEQ(A, B+, D)"}, "graphlets", "lanes"),
+        ({"wanted": "SUM(B.x)"}, "graphlets", "lanes"),
+        ({"window": "WITHIN 20 minutes SLIDE 5 minutes"}, "graphlets", None),
+        ({"keys": "k, l"}, None, None),
+        ({"where": "AND B.x < NEXT(B).x"}, None, None),
+        ({"window": f"SEMANTICS skip-till-next-match {SLIDING}"}, None, None),
+        ({"window": "WITHIN 5 minutes"}, None, None),
+        ({"window": "WITHIN SESSION 5 minutes"}, None, None),
+        ({"wanted": "EACH k"}, None, None),
+    ],
+)
+def test_what_two_rules_share_that_differ_in_one_thing(
+    differs: dict[str, str], without_condition: str | None, with_condition: str | None
+) -> None:
+    """The table in docs/workloads.md; None: the pass alone."""
+    for condition, expected in (("", without_condition), (FALLING, with_condition)):
+        other = {"where": condition} | differs
+        if "NEXT" not in other["where"]:
+            other["where"] = f"{condition} {other['where']}" if other["where"] != condition else condition
+        made = trendweave.workload({"one": rule(where=condition), "other": rule(**other)})
+        kinds = [unit["kind"] for unit in json.loads(made.explain("json"))["units"]]
+        assert kinds == (["alone", "alone"] if expected is None else [expected])
+
+
+@pytest.mark.parametrize(("wanted", "condition"), [("COUNT(*)", ""), ("COUNT(*)", FALLING), ("EACH k", "")])
+def test_eight_rules_that_differ_in_constants_are_parameterised(wanted: str, condition: str) -> None:
+    rules = [rule(where=f'AND B.note = "{number}" {condition}', wanted=wanted) for number in range(8)]
+    (unit,) = json.loads(trendweave.workload(rules).explain("json"))["units"]
+    assert unit["kind"] == "alike"
+
+
 @pytest.mark.parametrize("format", ["mermaid", "dot"])
 def test_drawings_show_the_merged_template(format: str) -> None:
     drawn = RULES.explain(format)  # type: ignore[arg-type]

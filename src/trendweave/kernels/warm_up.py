@@ -6,15 +6,15 @@ from trendweave.kernels.aggregates.entry import aggregate
 from trendweave.kernels.aggregates.match_starts import match_starts
 from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLanes, Rows, Selection, Template
 from trendweave.kernels.lists.contiguous import Automaton, find_ranges, write_count
-from trendweave.kernels.query_masks import first_seen
-from trendweave.kernels.shared.entry import aggregate_shared
-from trendweave.kernels.shared.inputs import (
+from trendweave.kernels.loops.merged import MergedTemplate
+from trendweave.kernels.many_queries import (
     ExtremumMeasure,
     LinearMeasure,
-    MergedTemplate,
     SharedMeasures,
     SharedRows,
+    aggregate_shared,
 )
+from trendweave.kernels.query_masks import first_seen
 
 ROWS = 40  # more than are compared one by one
 MANY_ROWS = 70  # so many that there are more trends than 64 bits hold

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from tests.reference.merged_templates import Answer, Case
 from trendweave.kernels.inputs import NO_VALUE
-from trendweave.kernels.shared.inputs import (
+from trendweave.kernels.loops.merged import MergedTemplate
+from trendweave.kernels.many_queries import (
     ExtremumMeasure,
     LinearMeasure,
-    MergedTemplate,
     SharedMeasures,
     SharedResults,
     SharedRows,

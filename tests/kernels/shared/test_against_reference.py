@@ -7,7 +7,10 @@ from hypothesis import given
 from tests.kernels.shared.cases import cases, to_answers, to_measures, to_rows, to_template
 from tests.profiles import examples
 from tests.reference.merged_templates import answers, answers_by_listing
-from trendweave.kernels.shared.entry import aggregate_shared
+from trendweave.kernel_cache.kernel import always_compile
+from trendweave.kernels.many_queries import aggregate_shared
+
+pytestmark = pytest.mark.usefixtures("whole_numbers")
 
 SETTINGS = ["auto", "always", "never"]
 
@@ -52,3 +55,16 @@ def test_floats(case):
                     assert got == pytest.approx(wanted, rel=1e-9, abs=1e-12 * size)
         if numbers == "float64":
             assert results.count.dtype == np.float64
+
+
+@pytest.mark.parametrize("whole_numbers", ["checked"], indirect=True)
+@examples(40)
+@given(cases(most_rows=30))
+def test_compiled_loops_agree(case):
+    """One text serves all templates of a shape, so that few are compiled."""
+    case, states = case
+    expected = answers(case)
+    for sharing in SETTINGS:
+        with always_compile():
+            results = aggregate_shared(to_rows(case), to_template(case, states), to_measures(case), sharing)
+        assert to_answers(results) == expected

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from tests.kernels.shared import sharing_plans
 from tests.kernels.shared.sharing_plans import Burst
-from trendweave.kernels.shared import decision
-from trendweave.kernels.shared.inputs import MergedTemplate, SharedMeasures, SharedRows, Sharing
-from trendweave.kernels.shared.passes import Passes
+from trendweave.kernels.loops.merged import MergedTemplate
+from trendweave.kernels.many_queries import SharedRows, Sharing, aggregate_shared
 
 A, B, C, B_OF_Q2 = 0, 1, 2, 3
 
@@ -31,26 +30,29 @@ def two_queries(b_of_q2=B):
 
 
 def run(events, template):
-    """Counts per query, and [(row, parent, value of q1, value of q2)] of snapshots; NaN where it has none."""
+    """Counts of q1 and q2, and what was shared."""
     count = len(events)
     letters = np.array([sum(1 << letter for letter in event) for event in events], np.uint64)
     zero = np.zeros((1, count), np.int64)
     rows = SharedRows(integers(0, count), np.arange(count), letters[:, None], zero, zero)
-    passes = Passes(rows, template, SharedMeasures(), Sharing.ALWAYS, traced=100)
-    counts = passes.linear_pass(np.empty((0, count), np.int64), np.empty((0, 2), np.int64), np.int64).column(0)
-    snapshots: dict = {}
-    for row, c, _, lane, parent, _, value in passes.trace.tolist():
-        if c == 1:
-            snapshots.setdefault((row, parent >= 0), {})[lane] = value
-    return counts.tolist(), snapshots, passes.counts
+    results = aggregate_shared(rows, template, sharing=Sharing.ALWAYS)
+    counts = dict(zip(results.query.tolist(), results.count.tolist(), strict=True))
+    return [counts.get(query, 0) for query in range(2)], results.counts
+
+
+def snapshot(events, template, row):
+    """The value of a snapshot before a row that both queries read: what the row adds to each query."""
+    with_row, without = (run(events[:end], template)[0] for end in (row + 1, row))
+    return [more - less for more, less in zip(with_row, without, strict=True)]
 
 
 def test_snapshots_at_graphlet_level():
     # Tables 3 and 4, stream a1 a2 c1 b3 b4 b5 b6 a a c c c b b
     events = [{"a": {A}, "b": {B}, "c": {C}}[letter] for letter in "aacbbbbaacccbb"]
-    counts, snapshots, sharing = run(events, two_queries())
+    counts, sharing = run(events, two_queries())
     assert counts == [132, 72]
-    assert snapshots == {(3, False): {0: 2, 1: 1}, (12, False): {0: 34, 1: 19}}
+    assert snapshot(events, two_queries(), 3) == [2, 1]  # x
+    assert snapshot(events, two_queries(), 12) == [34, 19]  # y
     assert (sharing.bursts_shared, sharing.snapshots, sharing.splits) == (2, 2, 0)
 
 
@@ -59,11 +61,13 @@ def test_snapshot_at_event_level():
     # q1 as before; q2: b3 = 1, b4 = 2, b6 = 4, sum 7; y = 1 + 7 + 3 = 11; b7 = 11, b8 = 22; together 40
     both, only_first = {B, B_OF_Q2}, {B}
     events = [{A}, {A}, {C}, both, both, only_first, both, {A}, {A}, {C}, {C}, {C}, both, both]
-    counts, snapshots, sharing = run(events, two_queries(B_OF_Q2))
+    template = two_queries(B_OF_Q2)
+    counts, sharing = run(events, template)
     assert counts == [132, 40]
-    assert snapshots[3, False] == {0: 2, 1: 1}
-    assert snapshots[5, True] == {0: 8, 1: 4}  # z: Table 5 gives 8 for q1
-    assert snapshots[12, False] == {0: 34, 1: 11}
+    assert snapshot(events, template, 3) == [2, 1]
+    assert snapshot(events, template, 5) == [8, 0]  # z: Table 5 gives 8 for q1
+    assert snapshot(events, template, 6) == [16, 4]
+    assert snapshot(events, template, 12) == [34, 11]
     assert sharing.snapshots == 3
 
 
@@ -124,29 +128,3 @@ def test_the_two_rules_find_the_best_of_all_plans(queries, once):
     assert sharing_plans.plan_cost(sharing_plans.choose(numbers, free, cost, alone), cost, alone) == best
     if len(queries) > 1:
         assert sharing_plans.plan_cost(sharing_plans.cheapest(numbers, cost, alone), cost, alone) >= best
-
-
-@given(
-    st.lists(st.tuples(st.integers(1, 200), st.integers(1, 40), st.booleans()), min_size=1, max_size=6),
-    st.integers(1, 3),
-    st.sampled_from([decision.ANY, decision.PLAIN, decision.PARTED]),
-)
-def test_the_kernels_choice_is_the_best_of_all(queries, registers, manner):
-    """Queries (rows read, lanes, whether it brings snapshots): those that bring none are on one track. The kernel
-    decides for each track by itself; no set of tracks that share costs less."""
-    numbers = range(len(queries))
-    free = frozenset(q for q in numbers if not queries[q][2])
-    tracks = [part for part in (free, *(frozenset({q}) for q in numbers if q not in free)) if part]
-
-    def burst(track):
-        rows = max(queries[q][0] for q in track)
-        return float(rows), float(registers), 1.0, 1.0, float(sum(queries[q][1] for q in track)), 1.0, manner
-
-    def cost(shared):
-        return sum(
-            decision.cost_shared(*burst(track), 1.0) if track <= shared else decision.cost_alone(*burst(track))
-            for track in tracks
-        )
-
-    chosen = frozenset().union(*(track for track in tracks if decision.sharing_pays(*burst(track), False)))
-    assert cost(chosen) == pytest.approx(min(map(cost, sharing_plans.unions(tracks))))

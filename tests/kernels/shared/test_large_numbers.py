@@ -6,8 +6,9 @@ import pytest
 from tests.kernels.shared.cases import to_answers, to_measures, to_rows, to_template
 from tests.reference.merged_templates import Case, answers
 from trendweave.kernels import CountTooLargeError
-from trendweave.kernels.shared.entry import aggregate_shared
-from trendweave.kernels.shared.inputs import LinearMeasure, SharedMeasures
+from trendweave.kernels.many_queries import LinearMeasure, SharedMeasures, aggregate_shared
+
+pytestmark = pytest.mark.usefixtures("whole_numbers")
 
 SETTINGS = ["auto", "always", "never"]
 X, T, Y, U = 1, 0, 2, 70  # U in the second word
@@ -136,6 +137,7 @@ def test_values_that_are_no_numbers_stay_with_their_query():
             assert results.linear[0].values[1] == 4 * 2**3
 
 
+@pytest.mark.parametrize("whole_numbers", ["checked"], indirect=True)
 def test_too_much_memory_is_refused():
     case, states = ride_sharing("x" + "t" * 3000 + "y")
     with pytest.raises(CountTooLargeError, match="segment 0: exact numbers need more than 0 MiB"):

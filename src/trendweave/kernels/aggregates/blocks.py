@@ -35,19 +35,22 @@ def cut_blocks(rows: Rows, most_lanes: int) -> Blocks:
     begins = np.zeros(first.size + 1, bool)
     begins[rows.segment_starts] = True
     begins = begins[:-1]
+    opens = begins.copy()
     begins[1:] |= (first[1:] != first[:-1]) | (last[1:] != last[:-1])
     start = np.flatnonzero(begins)
     end = np.append(start[1:], first.size)
-    inside = first[start] <= last[start]
-    start, end = start[inside], end[inside]
-    segment = np.repeat(np.arange(rows.segment_starts.size - 1), np.diff(rows.segment_starts))[start]
+    segment = np.flatnonzero(np.diff(rows.segment_starts))[np.cumsum(opens[start]) - 1]
     first, last = first[start], last[start]
+    inside = first <= last
+    if not inside.all():
+        segment, start, end, first, last = (column[inside] for column in (segment, start, end, first, last))
     if most_lanes == 1 and (first == last).all():  # windows that only rows in none come between
         joins = np.zeros(start.size, bool)
         joins[1:] = (segment[1:] == segment[:-1]) & (first[1:] == first[:-1])
-        at = np.flatnonzero(~joins)
-        ends = end[np.append(at[1:], start.size) - 1] if at.size else at
-        return Blocks(segment[at], start[at], ends, first[at], np.ones(at.size, np.int64), np.arange(at.size + 1))
+        if joins.any():
+            at = np.flatnonzero(~joins)
+            segment, start, first, end = segment[at], start[at], first[at], end[np.append(at[1:], start.size) - 1]
+        return Blocks(segment, start, end, first, np.ones(start.size, np.int64), np.arange(start.size + 1))
     # The part of its segment, so many windows each, in which a run begins and ends.
     alone = np.ones(start.size, bool)
     alone[1:] = segment[1:] != segment[:-1]
@@ -111,5 +114,5 @@ def number_results(lanes: np.ndarray) -> np.ndarray:
 def find_windows(blocks: Blocks, total: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(result number, segment, window) of every window with at least one trend."""
     found = np.flatnonzero(total != 0)
-    block = np.repeat(np.arange(blocks.lanes.size), blocks.lanes)[found]
-    return found, blocks.segment[block], blocks.window[block] + found - blocks.offset[block]
+    block = np.repeat(np.arange(blocks.lanes.size, dtype=np.int32), blocks.lanes)[found]
+    return found, blocks.segment[block], (blocks.window - blocks.offset[:-1])[block] + found

@@ -14,7 +14,11 @@ from trendweave.kernels.loops.fold import FoldShape
 from trendweave.kernels.loops.text import Text
 from trendweave.kernels.loops.vectors import Numbers
 
-_COMPARISONS = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "==", "!=": "!="}
+#: Per operator what it is in Python, and what NULLs of earlier and of later events become, so that it does not hold.
+_COMPARISONS = {
+    "<": ("<", "1 << 62", "-1"), "<=": ("<=", "1 << 62", "-1"), ">": (">", "-1", "1 << 62"),
+    ">=": (">=", "-1", "1 << 62"), "=": ("==", "-1", "-2"), "!=": ("!=", "-1", "-1"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -109,9 +113,15 @@ class _ByValue:
             text.put("value = value_of[row]")
             with text.block("if place_of[value] == 0"):
                 text.put("place_of[value] = used")
-                text.put(*(f"codes[{t} * places + used] = previous[{t} * n + row]" for t in range(shape.test_count)))
+                for number, operator in (test for tests in shape.tests for test in tests):
+                    null = _COMPARISONS[operator][1]
+                    text.put(f"code = previous[{number} * n + row]")
+                    text.put(f"codes[{number} * places + used] = code if code >= 0 else {null}")
                 text.put("used += 1")
-        text.put(*(f"right{number} = following[{number} * n + row]" for number, _ in shape.tests[q]))
+        for number, operator in shape.tests[q]:
+            text.put(f"right{number} = following[{number} * n + row]")
+            with text.block(f"if right{number} < 0"):
+                text.put(f"right{number} = {_COMPARISONS[operator][2]}")
         for part in range(fold.components):
             name = "amount" if part else "count"
             counts = part > 0 and fold.counted[part - 1][q]
@@ -146,8 +156,10 @@ class _ByValue:
                 text.put("x += 1")
         for number, operator in self.shape.tests[q]:
             code, right = f"codes[{number} * places + i]", f"right{number}"
-            fails = f"({right} < 0 or {code} < 0 or not {code} {_COMPARISONS[operator]} {right})"
-            with text.block(f"if i != 0 and {fails}"):
+            holds = f"{code} {_COMPARISONS[operator][0]} {right}"
+            if operator == "!=":
+                holds = f"({holds} and {code} >= 0 and {right} >= 0)"
+            with text.block(f"if i != 0 and not {holds}"):
                 text.put(f"x = {self.zero}")
 
     def write_results(self) -> None:

@@ -75,6 +75,14 @@ def clear(array, count, width, begin, length):
 '''
 ANY_IN = '''
 @called
+def extend(pending, used, result, nodes, used_nodes, width, begin, length):
+    """A limb that no number has used so far becomes 0."""
+    clear(pending, used, width, begin, length)
+    clear(result, 1, width, begin, length)
+    clear(nodes, used_nodes, width, begin, length)
+
+
+@called
 def any_in(vector, begin, end):
     """Whether any number is not 0."""
     for i in range(begin, end):
@@ -494,7 +502,8 @@ class _Writer(Stores):
                         with self.text.block_if(mask):
                             put("pending[to + i] += value * pending[come + i]")
                 put("limb += 1")
-            self.settle(f"at + {lanes_of(k)}")
+            if digit + 1 < shape.digits:  # else that comes after it, whether there is a value or not
+                self.settle(f"at + {lanes_of(k)}")
 
     def widen(self) -> None:
         """One more limb, 0 in all vectors; or a mark that there is none."""
@@ -502,9 +511,9 @@ class _Writer(Stores):
         with self.text.block("if limbs == most_limbs"):
             put("seen = 1 << 62")
         with self.text.block("else"):
-            put("clear(pending, used + 1, width, limbs * step, step)", "clear(result, 1, width, limbs * step, step)")
-            if any(kind.method is not Way.SCAN for kind in self.plan.kinds):
-                put(f"clear({self.use('nodes')}, used_nodes, width, limbs * step, step)")
+            stored = any(kind.method is not Way.SCAN for kind in self.plan.kinds)
+            nodes = f"{self.use('nodes')}, used_nodes" if stored else "result, 1"
+            put(f"extend(pending, used + 1, result, {nodes}, width, limbs * step, step)")
             if self.has_lists:
                 for s, block in self.over_stores():
                     if s != "s" and self.plan.lists[int(s)] < 0:

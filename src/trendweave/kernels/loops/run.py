@@ -19,7 +19,9 @@ PATIENCE = 1_000_000
 #: Shapes that this is remembered of.
 MOST_SHAPES = 10_000
 _interpreted_steps: dict[Hashable, int] = {}
-_IMPORTS = """from trendweave.kernels.packs import (
+_IMPORTS = """from numpy import uint64 as index
+
+from trendweave.kernels.packs import (
     add, all_bits, any_set, join_bits, keep_bits, larger, load, magnitude_bits, put_between, raise_others, shift_down,
     spread, store, times
 )
@@ -89,7 +91,7 @@ def run_kernel(function: Kernel, reads: tuple[Any, ...], writes: tuple[np.ndarra
 
 
 #: The arrays that results are written to; all else is read, or scratch memory.
-WRITTEN = ("results", "fits", "row_results")
+WRITTEN = ("results", "fits", "row_results", "counts_of_sharing")
 
 
 def _as_list(value: Any) -> Any:
@@ -98,7 +100,7 @@ def _as_list(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _interpreted(text: str, name: str) -> Any:
-    scope: dict[str, Any] = {"heed_stop": heed_stop, "loop": lambda one: one, "called": lambda one: one}
+    scope: dict[str, Any] = {"heed_stop": heed_stop, "index": int, "loop": lambda one: one, "called": lambda one: one}
     exec(compile(text, f"<{name}>", "exec"), scope)
     return scope[name]
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from trendweave.expressions.arrow.evaluate import make_columns_comparable
 from trendweave.expressions.arrow.times import write_duration
 from trendweave.expressions.arrow.values import FLOAT, INTEGER, STRING
-from trendweave.kernels.shared.filter_index import (
+from trendweave.kernels.filter_index import (
     ABOVE,
     BELOW,
     NOT_ABOVE,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.shared.filter_index import count_near, keep_near, list_near, merge_rows
+from trendweave.kernels.filter_index import count_near, keep_near, list_near, merge_rows
 from trendweave.planning.plan import Plan, Template
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.shared.constant_index import VariableMatches, VariableRules, match_variable

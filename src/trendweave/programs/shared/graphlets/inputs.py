@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from trendweave.kernels import Aggregate
 from trendweave.kernels.aggregates.entry import extremum_codes
-from trendweave.kernels.shared.inputs import ExtremumMeasure, LinearMeasure, MergedTemplate, SharedMeasures
-from trendweave.kernels.shared.inputs import SharedRows as KernelRows
+from trendweave.kernels.loops.merged import MergedTemplate
+from trendweave.kernels.many_queries import ExtremumMeasure, LinearMeasure, SharedMeasures
+from trendweave.kernels.many_queries import SharedRows as KernelRows
 from trendweave.planning.plan import AggregateColumn, Path
 from trendweave.programs.shared.rows import RowsPlan, SharedRows, View
 from trendweave.programs.trends.program import TrendAggregates

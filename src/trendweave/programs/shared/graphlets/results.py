@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
 from trendweave.kernels.aggregates.entry import read_extremum, read_linear
-from trendweave.kernels.shared.inputs import SharedResults
+from trendweave.kernels.many_queries import SharedResults
 from trendweave.planning.plan import AggregateColumn, GroupColumn
 from trendweave.programs.program import Scope
 from trendweave.programs.shared.graphlets.inputs import UnitMeasures, UnitRows

@@ -9,8 +9,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from trendweave.kernels import CountTooLargeError
-from trendweave.kernels.shared.entry import aggregate_shared
-from trendweave.kernels.shared.inputs import Sharing, SharingCounts
+from trendweave.kernels.many_queries import Sharing, SharingCounts, aggregate_shared
 from trendweave.programs.program import PartialResults, Program, Scope
 from trendweave.programs.shared.graphlets.inputs import PlacedUnit
 from trendweave.programs.shared.graphlets.results import (

@@ -1,6 +1,6 @@
 """CET's ways to find all trends of some windows of a segment, and the choice between them.
 
-All of them fill the same buffers. M-CET is the walk of `kernels/listing/walk.py`; the others keep pieces of trends.
+All of them fill the same buffers. M-CET is the walk of `kernels/lists/walk.py`; the others keep pieces of trends.
 """
 
 from __future__ import annotations
