@@ -126,7 +126,11 @@ class Sums:
 
     def floats(self) -> np.ndarray:
         """The nearest floats, or floats next to these."""
-        return self.parts[0].astype(np.float64) if len(self.parts) == 1 else self.parts[1] * 2.0**32 + self.parts[0]
+        return (
+            self.parts[0].astype(np.float64, copy=False)
+            if len(self.parts) == 1
+            else self.parts[1] * 2.0**32 + self.parts[0]
+        )
 
     def words(self) -> np.ndarray:
         """Whole numbers in two words, int64[sums, 2], the lower one first, as Arrow keeps decimals."""

@@ -144,9 +144,13 @@ class Windowed(Protocol):
 
     Attributes:
         kind: Its type.
+        may_be_missing: Whether a window may have no value.
         known: How many values of each window are not NULL.
         sums: The sums of these.
     """
+
+    @property
+    def may_be_missing(self) -> bool: ...
 
     @property
     def kind(self) -> pa.DataType: ...
@@ -179,13 +183,15 @@ def write_aggregate(function: str, result: pa.DataType, column: Windowed, shown:
         return pa.array(known, pa.int64())
     if pa.types.is_null(kind):
         return pa.nulls(known.size, result)
-    missing = known == 0
+    missing = known == 0 if column.may_be_missing else None
     if function in ("MIN", "MAX"):
-        return column.extreme(function == "MAX", missing)
+        return column.extreme(function == "MAX", np.zeros(known.size, np.bool_) if missing is None else missing)
     sums, scale = column.sums, kind.scale if pa.types.is_decimal(kind) else 0
     if function == "AVG" or pa.types.is_floating(result):
-        divisors = np.maximum(known, 1) if function == "AVG" else 1
-        return pa.array(sums.floats() / (divisors * 10.0**scale), pa.float64(), mask=missing)
+        values = sums.floats()
+        if function == "AVG" or scale:
+            values = values / ((np.maximum(known, 1) if function == "AVG" else 1) * 10.0**scale)
+        return pa.array(values, pa.float64(), mask=missing)
     words = sums.words()
     if pa.types.is_int64(result):
         if not np.array_equal(words[:, 1], words[:, 0] >> 63):
@@ -193,7 +199,7 @@ def write_aggregate(function: str, result: pa.DataType, column: Windowed, shown:
             raise ExecutionError([Problem("TW402", message, 'ask for numbers="decimal"')])
         return pa.array(words[:, 0], pa.int64(), mask=missing)
     exact = pa.decimal128(DIGITS, scale)
-    valid = pa.array(~missing).buffers()[1] if missing.any() else None
+    valid = None if missing is None else pa.array(~missing).buffers()[1]
     found = pa.Array.from_buffers(exact, words.shape[0], [valid, pa.py_buffer(words)])
     return found if result == exact else found.cast(result)
 
@@ -210,6 +216,7 @@ class MeasuredColumn:
 
     def __init__(self, kind: pa.DataType, values: Any, valid: Any | None, moving: Moving) -> None:
         self.kind, self._values, self._valid, self._moving = kind, values, valid, moving
+        self.may_be_missing = valid is not None
 
     @cached_property
     def known(self) -> np.ndarray:
@@ -274,6 +281,8 @@ def read_column(rows: OrderedRows, name: str, shown: str, moving: Moving) -> Mea
 
 class SlicedColumn:
     """A column in slices; windows have those with low[i] <= place < high[i], which both ascend."""
+
+    may_be_missing = True
 
     def __init__(self, kind: pa.DataType, part: ColumnPart, low: np.ndarray, high: np.ndarray) -> None:
         self.kind, self._part, self._low, self._high = kind, part, low, high
