@@ -38,7 +38,7 @@ def cut_blocks(rows: Rows, most_lanes: int) -> Blocks:
     opens = begins.copy()
     begins[1:] |= (first[1:] != first[:-1]) | (last[1:] != last[:-1])
     start = np.flatnonzero(begins)
-    end = np.append(start[1:], first.size)
+    end = np.append(start[1:], first.size)[: start.size]  # of no rows there is none
     segment = np.flatnonzero(np.diff(rows.segment_starts))[np.cumsum(opens[start]) - 1]
     first, last = first[start], last[start]
     inside = first <= last
