@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -12,11 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from time import perf_counter, sleep
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 
 import trendweave
+from benchmarks.paper_events import QUERIES
 from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import at_most
 from trendweave import datasets
@@ -78,6 +80,23 @@ rows = down_trends.run(events, numbers="text")
 again = down_trends.run(events, numbers="text")
 assert rows.num_rows > 0 and rows.equals(again)
 """
+#: The first query, and what it took longer than the second.
+_MILLION_EVENTS = """
+from time import process_time
+start = process_time()
+import pathlib, sys
+import trendweave
+imported = process_time() - start
+from trendweave import datasets
+events = datasets.stock(1_000_000, seed=1)
+down_trends = trendweave.query(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
+start = process_time()
+down_trends.run(events, numbers="text")
+between = process_time()
+down_trends.run(events, numbers="text")
+print(imported + 2 * between - start - process_time())
+"""
+_WITHOUT_NUMBA = "import sys; assert 'numba' not in sys.modules"
 _IMPORTS = "import numba, numpy, pyarrow.compute"
 _Q1 = Path(__file__).parents[2] / "examples" / "queries" / "greta_q1.tw"
 _PACKAGE = Path(trendweave.__file__).parent
@@ -90,6 +109,7 @@ class Spent(NamedTuple):
 
     wall: float
     cpu: float
+    printed: str = ""
 
 
 @workload("cold-start")
@@ -97,7 +117,10 @@ def cold_start(repeat: int) -> list[ResultRow]:
     """README's example and Q1 in new processes, with an empty and a full folder of compiled kernels, and from a zip."""
     rows = []
     imports = median(_run(_IMPORTS, "", "").cpu for _ in range(min(repeat, 3)))
-    for name, program, limit in (("README", README, 5.0), ("Q1 on 1,000 events", _THOUSAND_EVENTS, None)):
+    for name, program, limit in (
+        ("README", f"{README}\n{_WITHOUT_NUMBA}", 1.5),
+        ("Q1 on 1,000 events", _THOUSAND_EVENTS, None),
+    ):
         with tempfile.TemporaryDirectory() as folder:
             compiling = _run(program, folder, "")
             loading = [_run(program, folder, "") for _ in range(min(repeat, 3))]
@@ -112,6 +135,7 @@ def cold_start(repeat: int) -> list[ResultRow]:
         )
         for when, spent, bar in found:
             rows.append(at_most(label, f"CPU, {when}", spent.cpu, "s", bar, f"{spent.wall:.1f} s wall time"))
+    rows.append(_before_the_loop(min(repeat, 3)))
     rows += [_first_of_kind(name, text, expected) for name, (text, expected) in KINDS.items()]
     note = "what every process of Numba and Arrow begins with"
     rows.append(at_most("importing numba, numpy and pyarrow", "CPU", imports, "s", None, note))
@@ -124,9 +148,48 @@ def _first_of_kind(name: str, text: str, expected: int) -> ResultRow:
         f"{EIGHT_ROWS}\nrows = trendweave.query({text!r}).run(events{options})\nassert rows.num_rows == {expected}"
     )
     with tempfile.TemporaryDirectory() as folder:
-        spent = _run(program, folder, "")
+        spent = _run(f"{program}\n{_WITHOUT_NUMBA}", folder, "")
     label = f"first query on eight rows, {name}"
-    return at_most(label, "CPU, nothing compiled yet", spent.cpu, "s", None, f"{spent.wall:.1f} s wall time")
+    note = f"{spent.wall:.1f} s wall time, Numba is not imported"
+    return at_most(label, "CPU, nothing compiled yet", spent.cpu, "s", 1.5, note)
+
+
+def _before_the_loop(repeat: int) -> ResultRow:
+    """What the first query on many events takes longer than the second, where all is compiled, and the import."""
+    with tempfile.TemporaryDirectory() as folder:
+        _run(_MILLION_EVENTS, folder, "")
+        spent = median(float(_run(_MILLION_EVENTS, folder, "").printed) for _ in range(repeat))
+    name = "first query in a new process, Q1 on 1,000,000 events"
+    note = "importing Trendweave and the first run less the second"
+    return at_most(name, "CPU before the loop, kernels compiled before", spent, "s", 1.0, note)
+
+
+@workload("cold-start-papers")
+def cold_start_papers(repeat: int) -> list[ResultRow]:
+    """What the first query of each kind of the papers compiles, in new processes with an empty folder of kernels."""
+    found = {path.stem: _compiling_of(path.stem) for path in QUERIES}
+    rows = [
+        at_most(f"first query, {name}", "CPU of compiling", sum(one["compiling"].values()), "s", None,
+                f"{one['events']:,} events, {one['rows']:,} rows; first run {one['seconds'][0]:.2f} s, second "
+                f"{one['seconds'][1]:.2f} s")
+        for name, one in found.items()
+    ]  # fmt: skip
+    seconds = [row["value"] for row in rows]
+    name, note = f"first query, each of the {len(rows)} queries of the papers", "functions that Numba compiles"
+    return [
+        at_most(name, "CPU of compiling, median", median(seconds), "s", 3.0, note),
+        at_most(name, "CPU of compiling, largest", max(seconds), "s", 8.0, note),
+        *rows,
+    ]
+
+
+def _compiling_of(name: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        call = [sys.executable, "-m", "benchmarks.paper_events", name]
+        environment = _AS_USERS | {"TRENDWEAVE_CACHE": folder, "TRENDWEAVE_PROGRESS": "off"}
+        done = subprocess.run(call, check=True, env=environment, stdout=subprocess.PIPE, text=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def _command_line(repeat: int) -> list[ResultRow]:
@@ -202,8 +265,9 @@ def _run(program: str, folder: str, zipped: str) -> Spent:
             f"import sys; sys.path.insert(0, {zipped!r}); import trendweave; assert '.zip' in trendweave.__file__\n"
         )
     before, start = _children(), perf_counter()
-    subprocess.run([sys.executable, "-P", "-c", prelude + program, str(_Q1)], check=True, env=environment)
-    return Spent(perf_counter() - start, _children() - before)
+    call = [sys.executable, "-P", "-c", prelude + program, str(_Q1)]
+    done = subprocess.run(call, check=True, env=environment, stdout=subprocess.PIPE, text=True)
+    return Spent(perf_counter() - start, _children() - before, done.stdout)
 
 
 def _children() -> float:

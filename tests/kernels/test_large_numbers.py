@@ -60,14 +60,17 @@ def test_average_of_zeros_over_more_trends_than_floats_can_count():
     assert results.aggregates[0][0] == 0.0
 
 
+ENOUGH = 1400  # rows of A+, of which even two per tick have more trends than the largest float
+
+
 @pytest.mark.parametrize("force_way", [None, "general", "scan"])
-@pytest.mark.parametrize("aggregates", [[], [Aggregate("sum", 1, np.ones(3000))]])
+@pytest.mark.parametrize("aggregates", [[], [Aggregate("sum", 1, np.ones(ENOUGH))]])
 @pytest.mark.parametrize("windows_per_row", [1, 20])
 @pytest.mark.parametrize("rows_per_tick", [1, 2])
 def test_floats_beyond_their_range_are_infinite(rows_per_tick, windows_per_row, aggregates, force_way):
-    tick = np.arange(3000) // rows_per_tick
-    last = tick // 100 if windows_per_row > 1 else np.zeros(3000, np.int64)
-    rows = Rows(np.array([0, 3000]), tick, last - windows_per_row + 1, last, np.ones(3000, np.uint64))
+    tick = np.arange(ENOUGH) // rows_per_tick
+    last = tick // 100 if windows_per_row > 1 else np.zeros(ENOUGH, np.int64)
+    rows = Rows(np.array([0, ENOUGH]), tick, last - windows_per_row + 1, last, np.ones(ENOUGH, np.uint64))
     for conditions in (None, [Condition((Comparison(tick, "<=", tick),))]):
         results = aggregate(rows, KLEENE, conditions, aggregates, numbers="float64", force_way=force_way)
         for column in (results.count, *results.aggregates):

@@ -6,9 +6,11 @@ compiled or loaded.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
@@ -200,6 +202,18 @@ def _describe_type(kind: Any) -> Any:
     return str(kind)
 
 
+@contextmanager
+def _collecting_nothing() -> Iterator[None]:
+    """What Numba makes of a function lives until it is compiled: looking through it for garbage takes a tenth."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
 def _shared_among_processes(compile_here: Callable[[Any], Any], kept: _KernelFiles) -> Callable[[Any], Any]:
     """Compile only what no process has compiled, and is not at it. Types are all that is read meanwhile. A thread that
     compiles already goes on with it: another would wait for its lock."""
@@ -217,7 +231,8 @@ def _shared_among_processes(compile_here: Callable[[Any], Any], kept: _KernelFil
     def compile_unless_stopped(signature: Any) -> Any:
         with global_compiler_lock:  # a thread may have waited for it for seconds, and been asked to stop
             heed_stop()
-            return compile_here(signature)
+            with _collecting_nothing():
+                return compile_here(signature)
 
     # What a signal raises in the middle of it would leave Numba's books half written.
     beside = interruptible(compile_or_load)

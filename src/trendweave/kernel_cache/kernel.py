@@ -247,7 +247,7 @@ def load_text(text: str, name: str, **options: Any) -> Kernel:
     sys.modules[module.__name__] = module
     module.__dict__.update(
         loop=lambda function: Kernel(function, options, text),
-        called=lambda function: Kernel(function, {**options, "forceinline": True}, text),
+        called=lambda function: Kernel(function, {**options, "forceinline": True, "no_cpython_wrapper": True}, text),
     )
     exec(compile(text, f"<{module.__name__}>", "exec"), module.__dict__)
     return module.__dict__[name]
