@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape, add_product
-from trendweave.kernels.loops.propagate import ANY_IN, CARRY
+from trendweave.kernels.loops.limbs import ANY_IN, CARRY
 from trendweave.kernels.loops.text import Text
 from trendweave.kernels.loops.vectors import Numbers
 
