@@ -17,6 +17,7 @@ from tests.reference.workloads.test_chop_connect import CASES, EXAMPLE_6, FIRST_
 from tests.reference.workloads.test_hamlet import STREAM
 from tests.runners.reference_tables import rows_of, table_of
 from tests.workloads.judging import SHARINGS, planned
+from trendweave.rows import encoded
 
 pytestmark = pytest.mark.usefixtures("small_units")
 
@@ -110,3 +111,22 @@ def test_rules_that_differ_in_constants() -> None:
     assert found.column("query").to_pylist() == [f"from_{low}" for low in range(4)]
     assert 2 * 4 <= metrics.sharing.copies <= 10 + 4
     assert metrics.sharing.queries == 10
+
+
+def test_queries_that_differ_in_their_windows_sort_and_number_rows_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sorted_by = []
+
+    def note(*arguments, **named):  # type: ignore[no-untyped-def]
+        sorted_by.append(arguments[1].partition_key)
+        return sort(*arguments, **named)
+
+    sort = encoded.sort_partitions
+    monkeypatch.setattr(encoded, "sort_partitions", note)
+    rule = "RETURN COUNT(*) PATTERN SEQ(A, B+) WHERE B.n <= NEXT(B).n WITHIN {0} seconds SLIDE 2 seconds"
+    rules = trendweave.workload({f"w{length}": rule.format(length) for length in (4, 6, 20)})
+    together = rules.run(LETTERS)
+    assert len(sorted_by) == 1
+    for name in rules:
+        alone = rules[name].run(LETTERS)
+        assert rules.rows(together, name).to_pylist() == alone.to_pylist()
+    assert len(sorted_by) == 4

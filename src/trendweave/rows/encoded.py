@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -273,8 +274,29 @@ def encode_rows(plan: Plan, preparation: Preparation, table: pa.Table) -> Encode
     Returns:
         The rows of all partitions by (partition, time).
     """
+    known = _encodings.get(id(table))
+    nullable = tuple(key.nullable for key in plan.partition_key)
+    asked = tuple(preparation.partition_key), nullable, tuple(preparation.ties)
+    if known is not None and asked in known.of_table:
+        return known.of_table[asked]
     partitions = sort_partitions(plan, preparation, table)
-    return partitions.encode(0, partitions.count)
+    encoded = partitions.encode(0, partitions.count)
+    if known is not None:
+        known.of_table[asked] = encoded
+    return encoded
+
+
+class Encodings:
+    """What a table that several queries read is encoded as, by what they ask; as long as this lives, each once."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+        self.of_table = dict[Hashable, EncodedRows]()
+        _encodings[id(table)] = self
+
+
+#: By the identity of the table, which lives as long as its encodings.
+_encodings: WeakValueDictionary[int, Encodings] = WeakValueDictionary()
 
 
 def read_letters(table: pa.Table) -> np.ndarray:

@@ -62,15 +62,6 @@ def find_ranges(segment_starts, window_first, window_last, segment, window, low,
     return found
 
 
-@inner
-def find_bounds(segment_starts, window_first, window_last, segment, window, low, high):
-    """Where the windows of some segments begin and end."""
-    for i in range(segment.size):
-        start, stop = segment_starts[segment[i]], segment_starts[segment[i] + 1]
-        low[i] = first_not_below(window_last, start, stop, window[i])
-        high[i] = first_not_below(window_first, low[i], stop, window[i] + 1)
-
-
 def _load(text: Text, name: str, automaton: Automaton | None = None) -> Kernel:
     tables = ""
     if automaton is not None:

@@ -10,7 +10,6 @@ from trendweave.kernels.lists.graph import (
     BEGIN_BEFORE,
     CHECKED,
     END_BEHIND,
-    Bounds,
     TrendGraph,
     has_edge,
     mark_window,
@@ -206,9 +205,8 @@ def find_covered(graph, steps, covers, walk, vertices, starts, own, first, last)
         # Windows belong to one partition, and so do the trends that they hold.
         segment = covers.segment[vertices[starts[active[0]]]]
         for i in range(covers.together_starts[segment], covers.together_ends[segment]):
-            bounds = window_bounds(graph, covers.together[i], window)
-            everywhere = Bounds(window, bounds.low, bounds.high, np.int64(0))
-            mark_window(graph, steps, everywhere, CHECKED, walk.marks, walk.longest)
+            low, high = window_bounds(graph, covers.together[i], window)
+            mark_window(graph, steps, window, low, high, CHECKED, walk.marks, walk.longest)
         kept = 0
         for i in range(count):
             trend = active[i]

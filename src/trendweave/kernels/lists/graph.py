@@ -58,33 +58,25 @@ class TrendGraph(NamedTuple):
         return self.edge_starts.size > 0
 
 
-class Bounds(NamedTuple):
-    """The vertices low:high, which are those of a segment that lie in a window. Arrays per vertex of a walk begin at
-    `base`: the segment's first vertex, or 0 where they are of all segments."""
-
-    window: int
-    low: int
-    high: int
-    base: int
-
-
 @inlined_late
 def window_bounds(graph, segment, window):
-    """The vertices of a segment that lie in a window."""
+    """The vertices low:high of a segment, which lie in a window."""
     start, stop = graph.segment_starts[segment], graph.segment_starts[segment + 1]
     low = first_not_below(graph.window_last, start, stop, window)
-    return Bounds(window, low, first_not_below(graph.window_first, low, stop, window + 1), start)
+    return low, first_not_below(graph.window_first, low, stop, window + 1)
 
 
 @inner
-def _find_bounds(graph, segment, window):
-    bounds = window_bounds(graph, segment, window)
-    return bounds.window, bounds.low, bounds.high, bounds.base
+def _find_bounds(graph, segment, window, low, high):
+    for i in range(segment.size):
+        low[i], high[i] = window_bounds(graph, segment[i], window[i])
 
 
-def find_bounds(graph: TrendGraph, segment: int, window: int) -> Bounds:
-    """The same, for Python."""
-    return Bounds(*_find_bounds(graph, segment, window))
+def find_bounds(graph: TrendGraph, segment: np.ndarray, window: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same for some windows, each in a segment."""
+    low, high = np.empty((2, segment.size), np.int64)
+    _find_bounds(graph, segment, window, low, high)
+    return low, high
 
 
 @inlined_late
@@ -281,9 +273,8 @@ def latest_windows(edge_starts, edges, start_from, window_last):
 
 
 @inner
-def mark_window(graph, steps, bounds, mode, marks, longest):
+def mark_window(graph, steps, window, low, high, mode, marks, longest):
     """Mark the vertices of a window, and the longest way to each of them unless `longest` is empty."""
-    window, low, high, base = bounds.window, bounds.low, bounds.high, bounds.base
     for v in range(low, high):
         heed_stop()
         mark = np.uint8(0)
@@ -295,42 +286,41 @@ def mark_window(graph, steps, bounds, mode, marks, longest):
                 cursor, u = step_back(graph, steps, v, cursor, low)
                 if u < 0:
                     break
-                if marks[u - base] & ALIVE:
+                if marks[u] & ALIVE:
                     mark |= BEGIN_BEFORE
                     if not longest.size:
                         break
-                    most = max(most, longest[u - base] + 1)
+                    most = max(most, longest[u] + 1)
         if starts and not (mode == COMPLETE and mark & BEGIN_BEFORE):
             mark |= BEGIN
         if mark & (BEGIN | BEGIN_BEFORE):
             mark |= ALIVE
             if longest.size:
-                longest[v - base] = most
+                longest[v] = most
         if graph.end_until[v] >= window:
             mark |= FINISH
-        marks[v - base] = mark
+        marks[v] = mark
     if mode != ALL:
-        mark_ends_behind(graph, steps, bounds, marks)
+        mark_ends_behind(graph, steps, low, high, marks)
     if mode == COMPLETE:
         for v in range(low, high):
-            if marks[v - base] & END_BEHIND:
-                marks[v - base] &= np.uint8(255 - FINISH)
+            if marks[v] & END_BEHIND:
+                marks[v] &= np.uint8(255 - FINISH)
 
 
 @inner
-def mark_ends_behind(graph, steps, bounds, marks):
+def mark_ends_behind(graph, steps, low, high, marks):
     """Mark the vertices behind which trends end, from late to early."""
-    low, base = bounds.low, bounds.base
-    for v in range(bounds.high - 1, low - 1, -1):
+    for v in range(high - 1, low - 1, -1):
         heed_stop()
-        if not marks[v - base] & (FINISH | END_BEHIND):
+        if not marks[v] & (FINISH | END_BEHIND):
             continue
         cursor = last_before(graph, v, low)
         while True:
             cursor, u = step_back(graph, steps, v, cursor, low)
             if u < 0:
                 break
-            marks[u - base] |= END_BEHIND
+            marks[u] |= END_BEHIND
 
 
 def reduce_edges(edge_starts: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -420,19 +410,19 @@ def find_participants(graph, steps, segment, window, asked, marks, longest, coun
     """Count the vertices that are asked for and lie on trends, per window of a segment, or list them.
 
     asked     bool, per vertex
-    marks     uint8, per vertex of the largest segment: room
+    marks     uint8, per vertex: room
     longest   empty
     counts    int64, per window: how many there are; where they are listed, they are known
     vertices  int64: the vertices of one window after the other; empty where they are counted
     """
     at = np.int64(0)
     for entry in range(segment.size):
-        bounds = window_bounds(graph, segment[entry], window[entry])
+        low, high = window_bounds(graph, segment[entry], window[entry])
         # Of checked trends all beginnings and ends are marked, and what leads to an end.
-        mark_window(graph, steps, bounds, CHECKED, marks, longest)
+        mark_window(graph, steps, window[entry], low, high, CHECKED, marks, longest)
         count = np.int64(0)
-        for v in range(bounds.low, bounds.high):
-            mark = marks[v - bounds.base]
+        for v in range(low, high):
+            mark = marks[v]
             if asked[v] and mark & ALIVE and mark & (FINISH | END_BEHIND):
                 if vertices.size:
                     vertices[at] = v

@@ -22,7 +22,6 @@ from trendweave.kernels.lists.graph import (
     NO_WINDOW,
     has_edge,
     mark_window,
-    window_bounds,
 )
 from trendweave.kernels.lists.walk import NEW, Progress
 from trendweave.kernels.stopping import heed_stop, is_to_stop
@@ -200,7 +199,7 @@ def choose_piece(levels, pieces, top, low, origin):
 
 
 @inlined_late
-def step_to_graphlet(graph, levels, pieces, marks, top, x, bounds, origin):
+def step_to_graphlet(graph, levels, pieces, marks, top, x, low, origin):
     """The next vertex of an earlier graphlet that leads to x, the first vertex of a level's piece; -1: none is left."""
     end, graphlet = graph.edge_starts[x + 1], pieces.graphlet_start[x - origin]
     cursor = levels.cursor[top]
@@ -209,7 +208,7 @@ def step_to_graphlet(graph, levels, pieces, marks, top, x, bounds, origin):
         if u >= graphlet:
             break
         cursor += 1
-        if u >= bounds.low and marks[u - bounds.base] & ALIVE:
+        if u >= low and marks[u] & ALIVE:
             levels.cursor[top] = cursor
             return u
     return np.int64(-1)
@@ -241,18 +240,16 @@ def _join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, level
     trends, used = 0, 0
     found.starts[0] = 0
     while entry < entries.segment.size:
-        bounds = window_bounds(graph, entries.segment[entry], entries.window[entry])
+        low, high = entries.low[entry], entries.high[entry]
         if depth == NEW:
-            mark_window(graph, steps, bounds, mode, marks, walk.longest)
-            end, depth, arrived = bounds.low, 0, False
+            mark_window(graph, steps, entries.window[entry], low, high, mode, marks, walk.longest)
+            end, depth, arrived = low, 0, False
         while True:
             heed_stop()
             if depth == 0:
-                while end < bounds.high and not (
-                    marks[end - bounds.base] & FINISH and marks[end - bounds.base] & ALIVE
-                ):
+                while end < high and not (marks[end] & FINISH and marks[end] & ALIVE):
                     end += 1
-                if end == bounds.high:
+                if end == high:
                     break
                 open_level(levels, pieces, 0, end, origin)
                 end += 1
@@ -260,14 +257,14 @@ def _join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, level
                 continue
             top = depth - 1
             if levels.piece[top] < 0:
-                if choose_piece(levels, pieces, top, bounds.low, origin):
+                if choose_piece(levels, pieces, top, low, origin):
                     arrived = True
                 else:
                     depth -= 1
                 continue
             x = np.int64(pieces.vertices[pieces.starts[levels.piece[top]]])
             if arrived:
-                if marks[x - bounds.base] & BEGIN:
+                if marks[x] & BEGIN:
                     if trends == found.entry.size or used + path_size(levels, pieces, depth) > found.vertices.size:
                         return trends, (entry, end, depth, arrived, 0, 0, 0, 0)
                     used = write_pieces(levels, pieces, depth, found.vertices, used)
@@ -277,7 +274,7 @@ def _join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, level
                 arrived = False
                 levels.cursor[top] = graph.edge_starts[x]
                 continue
-            u = step_to_graphlet(graph, levels, pieces, marks, top, x, bounds, origin)
+            u = step_to_graphlet(graph, levels, pieces, marks, top, x, low, origin)
             if u < 0:
                 levels.piece[top] = -1  # on to the other pieces that end where this one does
                 continue

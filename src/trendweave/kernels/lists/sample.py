@@ -16,7 +16,6 @@ from trendweave.kernels.compiling import inlined_late, inner
 from trendweave.kernels.lists.graph import (
     BEGIN,
     FINISH,
-    Bounds,
     Steps,
     TrendGraph,
     find_bounds,
@@ -114,19 +113,20 @@ def sum_states(steps, state, sums, number):
 @inner
 def count_ways(graph, steps, bounds, free, marks, ways):
     """Ways to each vertex of a window, and the total. `free`: sums per state do, edges are not looked at."""
-    low, base, vertex, sums = bounds.low, bounds.base, ways.vertex, ways.state
+    low, high = bounds
+    vertex, sums = ways.vertex, ways.state
     sums.number[:] = 0.0
     sums.exponent[:] = 0
     sums.error[:] = 0
     done = low
     total, total_exponent, total_error, ends = 0.0, np.int64(0), np.int64(0), np.int64(0)
-    for v in range(low, bounds.high):
+    for v in range(low, high):
         heed_stop()
-        number = 1.0 if marks[v - base] & BEGIN else 0.0
+        number = 1.0 if marks[v] & BEGIN else 0.0
         exponent, error, added = np.int64(0), np.int64(0), np.int64(1)
         if free:
             while graph.tick[done] < graph.tick[v]:
-                add_to_state(ways, graph.state[done], done - base)
+                add_to_state(ways, graph.state[done], done)
                 done += 1
             number, exponent, error, added = sum_states(steps, graph.state[v], sums, number)
         else:
@@ -135,12 +135,12 @@ def count_ways(graph, steps, bounds, free, marks, ways):
                 cursor, u = step_back(graph, steps, v, cursor, low)
                 if u < 0:
                     break
-                number, exponent = add_scaled(number, exponent, vertex.number[u - base], vertex.exponent[u - base])
-                error = max(error, vertex.error[u - base])
+                number, exponent = add_scaled(number, exponent, vertex.number[u], vertex.exponent[u])
+                error = max(error, vertex.error[u])
                 added += 1
         error += added
-        vertex.number[v - base], vertex.exponent[v - base], vertex.error[v - base] = number, exponent, error
-        if marks[v - base] & FINISH and number > 0.0:
+        vertex.number[v], vertex.exponent[v], vertex.error[v] = number, exponent, error
+        if marks[v] & FINISH and number > 0.0:
             total, total_exponent = add_scaled(total, total_exponent, number, exponent)
             total_error = max(total_error, error)
             ends += 1
@@ -183,14 +183,14 @@ def decide(point, below, above, margin):
 
 
 @inlined_late
-def next_option(graph, steps, v, cursor, bounds, marks):
+def next_option(graph, steps, v, cursor, low, marks):
     """The next vertex that a trend may pass before v (v < 0: at which it may end), as (cursor, vertex); -1: none."""
     if v >= 0:
-        return step_back(graph, steps, v, cursor, bounds.low)
+        return step_back(graph, steps, v, cursor, low)
     cursor -= 1
-    while cursor >= bounds.low and not marks[cursor - bounds.base] & FINISH:
+    while cursor >= low and not marks[cursor] & FINISH:
         cursor -= 1
-    return cursor, cursor if cursor >= bounds.low else np.int64(-1)
+    return cursor, cursor if cursor >= low else np.int64(-1)
 
 
 @inlined_late
@@ -200,15 +200,16 @@ def draw(graph, steps, bounds, marks, path, vertex, key, unit):
     vertex  the ways to each vertex
     unit  the relative error of one step of floating point arithmetic; tests make it large
     """
-    base, last = bounds.base, vertex.number.size - 1
+    low, high = bounds
+    last = vertex.number.size - 1
     v = np.int64(-1)
     depth = 0
     while True:
-        at = last if v < 0 else v - base
+        at = last if v < 0 else v
         whole, exponent = vertex.number[at], vertex.exponent[at]
         point = np.float64(random_bits(key, depth)) * 2.0**-64 * whole
         below, terms = 0.0, _OWN_ROUNDINGS
-        if v >= 0 and marks[v - base] & BEGIN:
+        if v >= 0 and marks[v] & BEGIN:
             above = rescale(1.0, np.int64(0), exponent)
             margin = whole * 2 * (vertex.error[at] + terms) * unit
             # Nothing lies below the first weight.
@@ -218,14 +219,14 @@ def draw(graph, steps, bounds, marks, path, vertex, key, unit):
             if answer > 0:
                 return depth
             below = above
-        cursor = bounds.high if v < 0 else last_before(graph, v, bounds.low)
+        cursor = high if v < 0 else last_before(graph, v, low)
         while True:
-            cursor, u = next_option(graph, steps, v, cursor, bounds, marks)
+            cursor, u = next_option(graph, steps, v, cursor, low, marks)
             if u < 0:
                 return UNDECIDED
-            if vertex.number[u - base] == 0.0:
+            if vertex.number[u] == 0.0:
                 continue
-            weight = rescale(vertex.number[u - base], vertex.exponent[u - base], exponent)
+            weight = rescale(vertex.number[u], vertex.exponent[u], exponent)
             terms += 1
             margin = whole * 2 * (vertex.error[at] + terms) * unit
             answer = decide(point, -1.0 - margin if below == 0.0 else below, below + weight, margin)
@@ -247,7 +248,7 @@ def draw_many(graph, steps, bounds, walk, ways, keys, first, unit, starts, verti
     starts[0] = 0
     for k in range(first, keys.size):
         heed_stop()
-        if drawn == starts.size - 1 or used + (bounds.high - bounds.low) > vertices.size:
+        if drawn == starts.size - 1 or used + (bounds[1] - bounds[0]) > vertices.size:
             break
         depth = draw(graph, steps, bounds, walk.marks, walk.path, ways.vertex, keys[k], unit)
         if depth == UNDECIDED:
@@ -282,7 +283,14 @@ class WindowSampler:
     """Draws trends of one window of one segment. `unit` is the error of a step; tests make it large."""
 
     def __init__(
-        self, graph: TrendGraph, steps: Steps | None, bounds: Bounds, walk: Walk, ways: Ways, free: bool, unit: float
+        self,
+        graph: TrendGraph,
+        steps: Steps | None,
+        bounds: tuple[int, int],
+        walk: Walk,
+        ways: Ways,
+        free: bool,
+        unit: float,
     ) -> None:
         self.graph, self.steps, self.bounds, self.walk = graph, steps, bounds, walk
         self.ways, self.free, self.unit = ways, free, unit
@@ -290,7 +298,7 @@ class WindowSampler:
 
     def draws(self, keys: np.ndarray, buffer: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Trends of all keys, in pieces of (starts, vertices)."""
-        vertices = np.empty(max(buffer, self.bounds.high - self.bounds.low), np.int32)
+        vertices = np.empty(max(buffer, self.bounds[1] - self.bounds[0]), np.int32)
         starts = np.empty(min(keys.size, _DRAWS_AT_ONCE) + 1, np.int64)
         first = 0
         while first < keys.size:
@@ -308,16 +316,16 @@ class WindowSampler:
     def draw_exactly(self, key: int) -> np.ndarray:
         """The same draw with whole numbers of any size; random bits are added until they decide."""
         counts = self._count_exactly()
-        low, base, marks = self.bounds.low, self.bounds.base, self.walk.marks
+        (low, high), marks = self.bounds, self.walk.marks
         path: list[int] = []
         v = -1
         while True:
             if v < 0:
-                options = [u for u in range(self.bounds.high - 1, low - 1, -1) if marks[u - base] & FINISH]
+                options = [u for u in range(high - 1, low - 1, -1) if marks[u] & FINISH]
             else:
                 options = self._list_before(v)
             weights = [counts[u - low] for u in options]
-            if v >= 0 and marks[v - base] & BEGIN:
+            if v >= 0 and marks[v] & BEGIN:
                 options, weights = [-1, *options], [1, *weights]
             v = options[_choose(weights, key, len(path))]
             if v < 0:
@@ -325,19 +333,19 @@ class WindowSampler:
             path.append(v)
 
     def _list_before(self, v: int) -> list[int]:
-        found = np.empty(self.bounds.high - self.bounds.low, np.int64)
-        return found[: list_before(self.graph, self.steps, v, self.bounds.low, found)].tolist()
+        found = np.empty(self.bounds[1] - self.bounds[0], np.int64)
+        return found[: list_before(self.graph, self.steps, v, self.bounds[0], found)].tolist()
 
     def _count_exactly(self) -> list[int]:
         """Ways to each vertex; counted once, as a draw that needs them rarely comes alone."""
         if self.exact is None:
-            low, graph = self.bounds.low, self.graph
+            (low, high), graph = self.bounds, self.graph
             exact: list[int] = []
             steps = self.steps
             sums = [0] * self.ways.state.number.size
             done = low
-            for v in range(low, self.bounds.high):
-                ways = int(bool(self.walk.marks[v - self.bounds.base] & BEGIN))
+            for v in range(low, high):
+                ways = int(bool(self.walk.marks[v] & BEGIN))
                 if self.free and steps is not None:
                     while graph.tick[done] < graph.tick[v]:
                         sums[graph.state[done]] += exact[done - low]
@@ -355,8 +363,9 @@ def make_sampler(
     graph: TrendGraph, steps: Steps | None, segment: int, window: int, mode: int, walk: Walk, unit: float = EPSILON
 ) -> WindowSampler:
     """Mark a window of a segment, and count the ways to its vertices."""
-    bounds = Bounds(*(int(number) for number in find_bounds(graph, segment, window)))
-    mark_window(graph, steps, bounds, mode, walk.marks, walk.longest)
+    low, high = find_bounds(graph, np.array([segment]), np.array([window]))
+    bounds = int(low[0]), int(high[0])
+    mark_window(graph, steps, window, *bounds, mode, walk.marks, walk.longest)
     ways = new_ways(walk.marks.size, 0 if steps is None else steps.variable.size)
     free = steps is not None and is_free(steps)
     count_ways(graph, steps, bounds, free, walk.marks, ways)

@@ -19,9 +19,7 @@ from trendweave.kernels.lists.covers import cover_end, cover_step, is_complete
 from trendweave.kernels.lists.graph import (
     ALIVE,
     BEGIN,
-    CHECKED,
     FINISH,
-    Bounds,
     TrendGraph,
     last_before,
     mark_window,
@@ -36,11 +34,14 @@ NEW = -1  # the depth of an entry that was not looked at yet
 
 
 class Entries(NamedTuple):
-    """The windows to look into, each in one segment. At most `quota` trends are shown, of `min_length` events at least;
-    of those that have just as many, at most `shortest`. `picks` are the ordinals to show, where not all are."""
+    """The windows to look into, each in one segment: the vertices low:high. At most `quota` trends are shown, of
+    `min_length` events at least; of those that have just as many, at most `shortest`. `picks` are the ordinals to show,
+    where not all are."""
 
     segment: np.ndarray
     window: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
     quota: np.ndarray
     min_length: np.ndarray
     shortest: np.ndarray
@@ -49,9 +50,9 @@ class Entries(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """Room for a walk. Arrays per vertex are as long as the largest segment; of a checked walk, as all of them."""
+    """Room for a walk, per vertex."""
 
-    marks: np.ndarray  # uint8, per vertex of the segment, or empty where nothing is marked
+    marks: np.ndarray  # uint8, or empty where nothing is marked
     longest: np.ndarray  # int32: most vertices on a way from a beginning; only where lengths matter
     path: np.ndarray  # int32, from the last vertex back
     cursor: np.ndarray  # int64
@@ -81,36 +82,29 @@ class Found(NamedTuple):
     vertices: np.ndarray
 
 
-def new_walk(graph: TrendGraph, lengths: bool = False, checked: bool = False, marks: bool = True) -> Walk:
-    """Make room for a walk over a graph; `lengths`: it minds them, `checked`: it sees all segments at once."""
-    sizes = np.diff(graph.segment_starts)
-    largest = int(sizes.sum() if checked else sizes.max()) if sizes.size else 0
+def new_walk(graph: TrendGraph, lengths: bool = False, marks: bool = True) -> Walk:
+    """Make room for a walk over a graph; `lengths`: it minds them."""
+    count = graph.row.size
     return Walk(
-        np.zeros(largest if marks else 0, np.uint8),
-        np.zeros(largest if lengths else 0, np.int32),
-        np.zeros(largest + 1, np.int32),
-        np.zeros(largest + 1, np.int64),
+        np.zeros(count if marks else 0, np.uint8),
+        np.zeros(count if lengths else 0, np.int32),
+        np.zeros(count + 1, np.int32),
+        np.zeros(count + 1, np.int64),
     )
-
-
-@inlined_late
-def entry_bounds(graph, entries, entry, mode):
-    """The vertices of an entry. The arrays of a checked walk are of all segments."""
-    bounds = window_bounds(graph, entries.segment[entry], entries.window[entry])
-    return bounds if mode != CHECKED else Bounds(bounds.window, bounds.low, bounds.high, np.int64(0))
 
 
 @inner
 def mark_entry(graph, steps, entries, entry, mode, covers, walk):
     """Mark the window of an entry; a checked walk needs it in all segments of the partition."""
+    window = entries.window[entry]
     if covers is None:
-        mark_window(graph, steps, entry_bounds(graph, entries, entry, mode), mode, walk.marks, walk.longest)
+        low, high = entries.low[entry], entries.high[entry]
+        mark_window(graph, steps, window, low, high, mode, walk.marks, walk.longest)
         return
-    segment, window = entries.segment[entry], entries.window[entry]
+    segment = entries.segment[entry]
     for i in range(covers.together_starts[segment], covers.together_ends[segment]):
-        bounds = window_bounds(graph, covers.together[i], window)
-        everywhere = Bounds(window, bounds.low, bounds.high, np.int64(0))
-        mark_window(graph, steps, everywhere, mode, walk.marks, walk.longest)
+        low, high = window_bounds(graph, covers.together[i], window)
+        mark_window(graph, steps, window, low, high, mode, walk.marks, walk.longest)
 
 
 @inlined_late
@@ -150,29 +144,33 @@ def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, 
     trends, used = 0, 0
     found.starts[0] = 0
     while entry < entries.segment.size:
-        bounds = entry_bounds(graph, entries, entry, mode)
-        window, low, base, least = bounds.window, bounds.low, bounds.base, entries.min_length[entry]
+        window, low, high, least = (
+            entries.window[entry],
+            entries.low[entry],
+            entries.high[entry],
+            entries.min_length[entry],
+        )
         if depth == NEW:
             end, depth, arrived = low, 0, False
             shown, shortest, seen, left_out = 0, 0, 0, 0
             if at_ends:
-                end = first_not_below(graph.window_first, low, bounds.high, window)
+                end = first_not_below(graph.window_first, low, high, window)
             if marks is not None:
                 if entries.quota[entry] > 0:
                     mark_entry(graph, steps, entries, entry, mode, covers, walk)
         while shown < entries.quota[entry]:
             heed_stop()
             if depth == 0:
-                if end == bounds.high:
+                if end == high:
                     break
                 v = end
                 end += 1
                 if marks is None:
                     is_end = graph.end_until[v] >= window and begun[v] >= window
                 else:
-                    is_end = marks[v - base] & FINISH != 0 and marks[v - base] & ALIVE != 0
-                if is_end and longest.size and longest[v - base] < least:
-                    left_out = max(left_out, longest[v - base])
+                    is_end = marks[v] & FINISH != 0 and marks[v] & ALIVE != 0
+                if is_end and longest.size and longest[v] < least:
+                    left_out = max(left_out, longest[v])
                     is_end = False
                 if covers is not None:
                     is_end = is_end and cover_end(graph, covers, window, v, marks)
@@ -185,7 +183,7 @@ def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, 
                 if marks is None:
                     begins = graph.start_from[v] <= window
                 else:
-                    begins = marks[v - base] & BEGIN != 0
+                    begins = marks[v] & BEGIN != 0
                 if begins and depth < least:
                     left_out = max(left_out, depth)
                     begins = False
@@ -210,9 +208,9 @@ def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, 
             if marks is None:
                 goes_on = begun[u] >= window
             else:
-                goes_on = marks[u - base] & ALIVE != 0
-            if goes_on and longest.size and depth + longest[u - base] < least:
-                left_out = max(left_out, depth + longest[u - base])
+                goes_on = marks[u] & ALIVE != 0
+            if goes_on and longest.size and depth + longest[u] < least:
+                left_out = max(left_out, depth + longest[u])
                 goes_on = False
             if covers is not None:
                 goes_on = goes_on and cover_step(graph, covers, u, v, depth)
@@ -242,18 +240,18 @@ def walk_back(
 
 
 @inlined_late
-def mark_where_asked(graph, steps, bounds, mode, walk):
+def mark_where_asked(graph, steps, window, low, high, mode, walk):
     """Mark a window; of all trends nothing is marked, nor compiled."""
     if walk is not None:
-        mark_window(graph, steps, bounds, mode, walk.marks, walk.longest)
+        mark_window(graph, steps, window, low, high, mode, walk.marks, walk.longest)
 
 
 @inlined_late
-def find_limits(graph, bounds, walk, v):
+def find_limits(graph, window, walk, v):
     """Whether trends of the window begin with a vertex, and whether they end with it."""
     if walk is None:
-        return graph.start_from[v] <= bounds.window, graph.end_until[v] >= bounds.window
-    mark = walk.marks[v - bounds.base]
+        return graph.start_from[v] <= window, graph.end_until[v] >= window
+    mark = walk.marks[v]
     return mark & BEGIN != 0, mark & FINISH != 0
 
 
@@ -262,26 +260,25 @@ def count_paths(graph, steps, entries, mode, walk, counts, numbers):
     """How many paths of the reduced graph (or of the whole one) each entry has; -1 where 64 bits cannot tell.
 
     walk     where something is marked; None: all paths are counted
-    numbers  int64, per vertex of the segment: room for the paths that end there
+    numbers  int64, per vertex: room for the paths that end there
     """
     most = np.int64(2) ** 62
     for entry in range(entries.segment.size):
-        bounds = window_bounds(graph, entries.segment[entry], entries.window[entry])
-        low, base = bounds.low, bounds.base
-        mark_where_asked(graph, steps, bounds, mode, walk)
+        window, low, high = entries.window[entry], entries.low[entry], entries.high[entry]
+        mark_where_asked(graph, steps, window, low, high, mode, walk)
         total = np.int64(0)
-        for v in range(low, bounds.high):
+        for v in range(low, high):
             heed_stop()
-            begins, ends = find_limits(graph, bounds, walk, v)
+            begins, ends = find_limits(graph, window, walk, v)
             count = np.int64(1) if begins else np.int64(0)
             cursor = last_before(graph, v, low)
             while count >= 0:
                 cursor, u = step_back(graph, steps, v, cursor, low)
                 if u < 0:
                     break
-                before = numbers[u - base]
+                before = numbers[u]
                 count = -1 if before < 0 or count > most - before else count + before
-            numbers[v - base] = count
+            numbers[v] = count
             if ends and total >= 0:
                 total = -1 if count < 0 or total > most - count else total + count
         counts[entry] = total

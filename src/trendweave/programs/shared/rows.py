@@ -7,6 +7,7 @@ its rows, under the names that it gave.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,7 +20,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
 from trendweave.programs.program import FAMILY, Family, Flag, Needs, Program
 from trendweave.programs.shared.metrics import SharingMetrics
-from trendweave.rows.encoded import APART, CHUNK, LETTERS, TIME, read_letters
+from trendweave.rows.encoded import APART, CHUNK, LETTERS, TIME, Encodings, read_letters
 from trendweave.sharing.one_pass import find_families, fits
 
 _CARRIED_ALONG = (CHUNK, APART)
@@ -73,6 +74,11 @@ class RowsPlan:
     @cached_property
     def words(self) -> tuple[str, ...]:
         return tuple(f"{LETTERS}{word}" for word in range(-(-len(self.flags) // 64)))
+
+    @cached_property
+    def users(self) -> Counter[View]:
+        """How many programs have each view."""
+        return Counter(self.views)
 
     @property
     def every_row(self) -> bool:
@@ -234,8 +240,20 @@ class SharedRows:
         return self if inside.all() else replace(self, table=self.table.filter(pa.array(inside)))
 
     def view(self, number: int) -> pa.Table:
-        """The rows of the program with this number, under its own names."""
+        """The rows of the program with this number, under its own names. Programs that see the same have one table,
+        whose order and codes are found once."""
         view = self.plan.views[number]
+        if self.plan.users[view] == 1:
+            return self._make_view(view)
+        if view not in self._common_views:
+            self._common_views[view] = Encodings(self._make_view(view))
+        return self._common_views[view].table
+
+    @cached_property
+    def _common_views(self) -> dict[View, Encodings]:
+        return {}
+
+    def _make_view(self, view: View) -> pa.Table:
         rows = self.of_family(view.family)
         kept = None if view.takes is None else rows.with_any(view.takes)
         names = [*((TIME,) if view.has_time else ()), *_CARRIED_ALONG]

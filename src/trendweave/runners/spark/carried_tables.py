@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
 from trendweave.programs.program import Carry
-from trendweave.programs.trends.folded.kept import KeptTables
+from trendweave.programs.trends.folded.carried import KeptTables
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.runners.spark.stream_state import CONTENT, TEXT, struct_of
 

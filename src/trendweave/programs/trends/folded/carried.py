@@ -1,12 +1,15 @@
 """What outlives folded rows: keys, and per key and pane a summary of its rows.
 
-Keys are numbered as they come. Summaries lie in a table per pane, or per some neighbouring panes where windows have
-many, so that a step writes the tables of the panes that its rows lie in, and no others.
+Keys are numbered as they come. Panes are pieces of time of which every window is a whole number. Summaries lie in a
+table per pane, or per some neighbouring panes where windows have many, so that a step writes the tables of the panes
+that its rows lie in, and no others; tables are read only if somebody asks for them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import gcd
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +18,102 @@ from trendweave.errors import DataError, Problem
 from trendweave.kernels.loops.summaries import Algebra, Summaries, concat_summaries, no_summaries
 from trendweave.programs.carry import FOLDED
 from trendweave.programs.program import NO_CARRY, Carry
-from trendweave.programs.trends.folded.kept import keep_tables
-from trendweave.programs.trends.folded.panes import Panes
 from trendweave.results.summaries import NUMBERS, from_arrow, to_arrow
+from trendweave.rows.closing import Closing
+
+#: Tables that the panes of a window are kept in, about: with more panes, some neighbours share a table.
+_TABLES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Panes:
+    """Panes are numbered by their times. Where windows do not overlap a pane is a window."""
+
+    closing: Closing
+
+    @property
+    def overlap(self) -> bool:
+        """Do windows overlap?"""
+        return self.closing.slide < self.closing.length
+
+    @property
+    def length(self) -> int:
+        """In steps of the time column."""
+        return gcd(self.closing.length, self.closing.slide)
+
+    @property
+    def per_window(self) -> int:
+        return self.closing.length // self.length
+
+    @property
+    def per_slide(self) -> int:
+        return self.closing.slide // self.length
+
+    @property
+    def per_table(self) -> int:
+        """So many neighbours are kept in one table."""
+        return -(-self.per_window // _TABLES)
+
+    def of_times(self, times: np.ndarray) -> np.ndarray:
+        """The pane of each time."""
+        return np.floor_divide(times, self.length)
+
+    def table_of(self, panes: np.ndarray) -> np.ndarray:
+        """The number of the table that each pane is kept in."""
+        return np.floor_divide(panes, self.per_table)
+
+    def first_open(self, watermark: int) -> int:
+        """The first window that a watermark has not closed."""
+        return self.closing.windows(watermark, None)[0]
+
+    def first_pane(self, window: int) -> int:
+        return window * self.per_slide
+
+    def windows_of(self, pane: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The first and the last window that hold each pane."""
+        last = pane // self.per_slide
+        return last + 1 + (pane % self.per_slide - self.per_window) // self.per_slide, last
+
+    def end_of(self, window: int) -> int:
+        """The watermark at which a window closes."""
+        return window * self.closing.slide + self.closing.length
+
+
+class KeptTables(Mapping[str, pa.Table]):
+    """Some tables of a carry, by name, with others beside them."""
+
+    def __init__(self, carry: Carry, names: tuple[str, ...], others: Mapping[str, pa.Table]) -> None:
+        self._carry, self._names, self._others = carry, dict.fromkeys(names), others
+
+    def others_than(self, carry: Carry) -> Mapping[str, pa.Table]:
+        """The tables that may differ from those of a carry; all, unless they were taken from this very one."""
+        return self._others if carry is self._carry else self
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name in self._others:
+            return self._others[name]
+        if name not in self._names:
+            raise KeyError(name)
+        return self._carry[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._others or name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._others
+        yield from (name for name in self._names if name not in self._others)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def keep_tables(carry: Carry, names: tuple[str, ...], others: Mapping[str, pa.Table]) -> Carry:
+    """Some tables of a carry with others beside them; those that are at hand are taken out of it, so that what it had
+    beside them can go."""
+    if isinstance(carry, dict):
+        return {name: carry[name] for name in names} | dict(others)
+    return KeptTables(carry, names, others)
+
 
 _KEYS, _PANES = f"{FOLDED}keys", f"{FOLDED}panes "
 _KEY, _PANE, _INFINITE = "key", "pane", "infinite"
@@ -32,16 +128,9 @@ class Summed:
     infinite: np.ndarray
     summaries: Summaries
 
-    def take(self, index: np.ndarray) -> Summed:
+    def take(self, index: np.ndarray | slice) -> Summed:
         """Some of them, by number."""
         return Summed(self.pane[index], self.key[index], self.infinite[index], self.summaries.take(index))
-
-    def between(self, low: int, high: int) -> Summed:
-        """Those with the numbers low:high, without copies."""
-        if high - low == self.key.size:
-            return self
-        some = slice(low, high)
-        return Summed(self.pane[some], self.key[some], self.infinite[some], self.summaries.take(some))
 
     @staticmethod
     def none(algebra: Algebra) -> Summed:
@@ -86,7 +175,7 @@ class Carried:
         numbers = self.panes.table_of(self.fresh.pane)
         begins = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])) if numbers.size else numbers
         for low, high in zip(begins.tolist(), [*begins[1:].tolist(), numbers.size], strict=False):
-            fresh[f"{_PANES}{numbers[low]}"] = self._write_table(self.fresh.between(low, high))
+            fresh[f"{_PANES}{numbers[low]}"] = self._write_table(self.fresh.take(slice(low, high)))
         if self.keys is None or not (fresh or self.numbers):
             return NO_CARRY
         names = tuple(f"{_PANES}{number}" for number in self.numbers)

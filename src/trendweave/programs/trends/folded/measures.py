@@ -1,27 +1,215 @@
-"""What is measured of trends whose rows are forgotten: the same as of rows that are there, without values."""
+"""What is measured of trends whose rows are forgotten: the same as of rows that are there, without values.
+
+Neighbours with equal values: all events of a trend have the same ones, so values are keys like others. Only NULL is
+not: it equals nothing, so an event without a value follows none and is followed by none. Each time at which there are
+such events gets a key of its own; events of one time do not follow each other anyway.
+
+NOT of single events: gaps between events and behind the last one begin with an event, and so with a state. The gap
+before the first event begins with the window: there a trend comes from one state more, which is reached by an opening
+that stands before all summaries of a window, and is left as other states are where an event blocks the gap.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from trendweave.kernels import Aggregate, Measure, Results
-from trendweave.kernels.loops.summaries import Algebra, Measured, Summaries, make_algebra
+from trendweave.kernels import Aggregate, Measure, Results, Rows
+from trendweave.kernels import Template as KernelTemplate
+from trendweave.kernels.loops.summaries import (
+    Algebra,
+    Measured,
+    Summaries,
+    concat_summaries,
+    extend,
+    make_algebra,
+    no_summaries,
+)
 from trendweave.planning.blocking import Blocking
-from trendweave.planning.plan import Plan
-from trendweave.planning.preparation import Preparation
+from trendweave.planning.folding import plan_folding
+from trendweave.planning.plan import KeyColumn, Plan, Summing, Template, Way
+from trendweave.planning.preparation import Preparation, PreparedEdge
 from trendweave.programs.trends.bound import BoundTrends
-from trendweave.programs.trends.folded.gaps import Gaps, make_opening, number_gaps
-from trendweave.programs.trends.folded.values import keep_unknown_apart
 from trendweave.programs.trends.kernel_inputs import KernelInputs
 from trendweave.programs.trends.measured_values import KernelAggregate, measure_values
 from trendweave.programs.trends.measured_values import Measured as MeasuredRows
 from trendweave.results.partials import Component
-from trendweave.rows.encoded import EncodedRows, encode_rows
+from trendweave.rows.encoded import TIME, EncodedRows, encode_rows
 from trendweave.rows.segments import Segments, keep_readable
+from trendweave.rows.times import TimeType, as_steps
+
+#: The time of an event without a value; NULL for others.
+_UNKNOWN_AT = "unknown at"
+
+
+def name_values(bound: BoundTrends) -> tuple[str, ...]:
+    """The prepared columns that all events of a trend have in common, because every two neighbours do."""
+    names = {expression: name for name, expression in bound.preparation.columns}
+    return tuple(names[value] for value in plan_folding(bound.plan).values)
+
+
+def key_by_values(bound: BoundTrends, values: Sequence[str]) -> BoundTrends:
+    """The same query with values as keys, and nothing asked of neighbours."""
+    if not values:
+        return bound
+    plan, preparation = bound.plan, bound.preparation
+    names = (*(name for name in values if name not in preparation.partition_key), _UNKNOWN_AT)
+    running = Summing(Way.RUNNING_SUMS, Way.RUNNING_SUMS, "values are keys")
+    steps = tuple(replace(step, summing=running) for step in plan.template.transitions)
+    return replace(
+        bound,
+        plan=replace(
+            plan,
+            templates=(replace(plan.template, transitions=steps),),
+            edges=tuple(replace(edge, comparisons=()) for edge in plan.edges),
+            partition_key=(*plan.partition_key, *(KeyColumn((name,), None, nullable=True) for name in names)),
+        ),
+        prepared=replace(
+            preparation,
+            edges=tuple(PreparedEdge((), edge.general) for edge in preparation.edges),
+            partition_key=(*preparation.partition_key, *names),
+        ),
+    )
+
+
+def keep_unknown_apart(rows: pa.Table, values: Sequence[str], kind: TimeType) -> pa.Table:
+    """Prepared rows with a column that tells events without a value apart by their times."""
+    unknown = np.zeros(rows.num_rows, np.bool_)
+    for name in values:
+        unknown |= np.asarray(pc.is_null(rows.column(name)))
+    steps = as_steps(rows.column(TIME), kind)
+    return rows.append_column(_UNKNOWN_AT, pa.array(steps, pa.int64(), mask=~unknown))
+
+
+#: A template in numbers whose states have copies that forget, and pairs (state, variable): events of the variable make
+#: trends in the state nothing.
+Gaps: TypeAlias = tuple[KernelTemplate, tuple[tuple[int, int], ...]]
+
+
+def number_gaps(template: Template, numbers: KernelTemplate, blocking: Blocking, variables: Mapping[str, int]) -> Gaps:
+    """Tell kernels what blocks which gap.
+
+    Args:
+        template: The template of a plan.
+        numbers: The same in numbers.
+        blocking: The names of variables that block its gaps.
+        variables: The numbers of all variables. The number behind them is that of the opening.
+
+    Returns:
+        The template, with a state more where trends may not begin everywhere in a window.
+    """
+
+    def numbered(names: frozenset[str]) -> tuple[int, ...]:
+        return tuple(sorted(variables[name] for name in names))
+
+    between = {place: numbered(names) for place, names in enumerate(blocking.between) if names}
+    ends = zip(template.ends, blocking.behind, strict=True)
+    behind = {end.state: numbered(names) for end, names in ends if names}
+    if not blocking.leads:
+        return copy_blocked_states(numbers, between, behind)
+    opened = len(template.states)
+    starts = [
+        (start.state, numbered(names)) for start, names in zip(template.starts, blocking.before, strict=True) if names
+    ]
+    is_start = np.append(numbers.is_start, True)
+    is_start[[state for state, _ in starts]] = False
+    between |= {len(template.transitions) + place: names for place, (_, names) in enumerate(starts)}
+    opening = KernelTemplate(
+        np.append(numbers.state_variable, len(variables)),
+        is_start,
+        np.append(numbers.is_final, False),
+        np.append(numbers.source, [opened] * len(starts)),
+        np.append(numbers.target, [state for state, _ in starts]),
+    )
+    return copy_blocked_states(opening, between, behind)
+
+
+def copy_blocked_states(
+    template: KernelTemplate, blockers: Mapping[int, tuple[int, ...]], final_blockers: Mapping[int, tuple[int, ...]]
+) -> Gaps:
+    """A copy of each state for each set of variables whose events block what follows.
+
+    A trend that goes on over a gap in which an event must not lie goes on from a copy of its state. The copy is reached
+    as the state is, and is emptied by each such event, after events of the same time have read it and before they are
+    added: an event blocks only gaps that begin before it and end after it.
+
+    Args:
+        template: The template.
+        blockers: Per transition, variables that may not be read between its two events.
+        final_blockers: Per final state, variables that may not be read behind an event that ends a trend in it.
+    """
+    blocked = {number: frozenset(variables) for number, variables in blockers.items() if variables}
+    at_end = {state: frozenset(variables) for state, variables in final_blockers.items() if variables}
+    nothing: frozenset[int] = frozenset()
+    wanted = {(int(template.source[number]), variables) for number, variables in blocked.items()}
+    wanted |= {(state, variables) for state, variables in at_end.items() if template.is_final[state]}
+    states = [(state, nothing) for state in range(len(template.state_variable))]
+    states += sorted(wanted, key=lambda pair: (pair[0], sorted(pair[1])))
+    is_final = [bool(template.is_final[state]) and at_end.get(state, nothing) == kept for state, kept in states]
+    transitions = []
+    for number, (source, target) in enumerate(zip(template.source, template.target, strict=True)):
+        before = states.index((int(source), blocked.get(number, nothing)))
+        transitions += [(before, place) for place, (state, _) in enumerate(states) if state == int(target)]
+    useful = {place for place, ends in enumerate(is_final) if ends}
+    while more := {source for source, target in transitions if target in useful} - useful:
+        useful |= more
+    kept = sorted(useful) or list(range(len(states)))
+    place_of = {place: number for number, place in enumerate(kept)}
+    pairs = [(place_of[s], place_of[t]) for s, t in transitions if s in place_of and t in place_of]
+    source, target = np.array(pairs, np.int64).reshape(-1, 2).T
+    changed = KernelTemplate(
+        np.array([template.state_variable[states[place][0]] for place in kept], np.int64),
+        np.array([template.is_start[states[place][0]] for place in kept], bool),
+        np.array([is_final[place] for place in kept], bool),
+        source,
+        target,
+    )
+    return changed, tuple((place_of[place], v) for place in kept for v in sorted(states[place][1]))
+
+
+def make_opening(algebra: Algebra, variable: int, aggregates: list[Aggregate]) -> Summaries:
+    """The summary that stands before those of a window.
+
+    Args:
+        algebra: How trends are summed up.
+        variable: The number of the opening.
+        aggregates: Values of one row, which nothing counts.
+
+    Returns:
+        One summary.
+    """
+    nowhere = np.zeros(1, np.int64)
+    letters = np.array([[1 << variable]], np.uint64)
+    rows = Rows(np.array([0, 1]), nowhere, nowhere, nowhere, letters)
+    return extend(algebra, no_summaries(algebra), np.array([-1]), rows, aggregates)
+
+
+def open_windows(
+    opening: Summaries, summaries: Summaries, low: np.ndarray, high: np.ndarray
+) -> tuple[Summaries, np.ndarray, np.ndarray]:
+    """Put an opening before each run low:high of summaries.
+
+    Args:
+        opening: The opening.
+        summaries: The summaries.
+        low: Where each run begins.
+        high: Where each run ends.
+
+    Returns:
+        Summaries, and where each run begins and ends among them.
+    """
+    count = high - low + 1
+    ends = np.cumsum(count)
+    begins = ends - count
+    index = np.arange(int(count.sum())) + np.repeat(low - 1 - begins, count)
+    index[begins] = summaries.size
+    return concat_summaries([summaries, opening]).take(index), begins, ends
 
 
 @dataclass(frozen=True)
@@ -66,7 +254,7 @@ class Measures:
         inputs = KernelInputs(self.plan, self.preparation, encode_rows(self.plan, self.preparation, self._no_rows))
         template = inputs.kernel_template(self.plan.template)
         if self.blocking is None:
-            return Gaps(template, ())
+            return template, ()
         return number_gaps(self.plan.template, template, self.blocking, inputs.number)
 
     @cached_property
@@ -77,12 +265,13 @@ class Measures:
         for part in self._of_no_rows.aggregates:
             column = None if part.column is None else numbers.setdefault(part.column, len(numbers))
             measures.append(Measured(part.kind, part.variables, self._is_float(part), column))
+        template, resets = self._gaps
         return make_algebra(
-            self._gaps.template,
+            template,
             measures,
             "float64" if self.bound.numbers == "float64" else "exact",
             only_beginnings=not self.overlap and not self._opens,
-            resets=self._gaps.resets,
+            resets=resets,
         )
 
     @property

@@ -6,26 +6,286 @@ Whatever the cuts and the order of arrival, the rows are those of one batch over
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from trendweave.kernels import Rows
+from trendweave.kernels.loops.summaries import concat_summaries, extend, finish
+from trendweave.kernels.sorting import stable_order
 from trendweave.planning.folding import plan_folding
 from trendweave.programs.program import Carry, Step
 from trendweave.programs.trends.aggregates import sum_too_large
 from trendweave.programs.trends.bound import BoundTrends
-from trendweave.programs.trends.folded.carried import Carried
-from trendweave.programs.trends.folded.fold import fold_rows
-from trendweave.programs.trends.folded.measures import Measures
-from trendweave.programs.trends.folded.panes import Panes
-from trendweave.programs.trends.folded.values import key_by_values, name_values
-from trendweave.programs.trends.folded.windows import WindowSumTooLargeError, close_windows
-from trendweave.results.partials import TaskResult
+from trendweave.programs.trends.folded.carried import Carried, Panes, Summed
+from trendweave.programs.trends.folded.measures import Measures, key_by_values, name_values, open_windows
+from trendweave.programs.trends.measured_values import SumTooLargeError, measure_values
+from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.closing import Closing
-from trendweave.rows.encoded import TIME
+from trendweave.rows.codes import first_of_each, key_codes
+from trendweave.rows.encoded import TIME, EncodedRows, encode_rows
+from trendweave.rows.segments import Segments
 from trendweave.rows.times import TimeType, as_steps, check_edges
+
+#: Stands for the columns of keys where a query has none.
+_EVERYTHING = "everything"
+
+
+def select_keys(rows: pa.Table, names: Sequence[str], chosen: np.ndarray) -> pa.Table:
+    """The keys of some rows.
+
+    Args:
+        rows: Prepared rows.
+        names: The columns of keys.
+        chosen: The numbers of the rows.
+
+    Returns:
+        The columns of keys, with one column that is always the same where there are none.
+    """
+    if not names:
+        return pa.table({_EVERYTHING: pa.array(np.zeros(chosen.size, np.int8))})
+    return rows.select(list(names)).take(pa.array(chosen))
+
+
+def number_keys(known: pa.Table | None, found: pa.Table) -> tuple[np.ndarray, pa.Table]:
+    """Number keys, each as it was numbered before.
+
+    Keys are told apart as partitions are: NULL is a value of its own, NaN equals itself, and -0.0 equals 0.0.
+
+    Args:
+        known: The keys so far; their numbers are their places.
+        found: Keys, each of them once.
+
+    Returns:
+        The number of each key that was found; and all keys, the very same table where none is new.
+    """
+    if known is None:
+        return np.arange(found.num_rows), found.combine_chunks()
+    columns = [
+        pa.chunked_array([*column.chunks, *found.column(name).cast(column.type).chunks], column.type)
+        for name, column in zip(known.column_names, known.columns, strict=True)
+    ]
+    codes = key_codes(columns, known.num_rows + found.num_rows)
+    place = np.full(int(codes.max(initial=-1)) + 1, -1, np.int64)
+    place[codes[: known.num_rows]] = np.arange(known.num_rows)
+    numbers = place[codes[known.num_rows :]]
+    new = numbers < 0
+    if not new.any():
+        return numbers, known
+    numbers[new] = known.num_rows + np.arange(int(new.sum()))
+    added = found.filter(pa.array(new)).cast(known.schema)
+    return numbers, pa.concat_tables([known, added]).combine_chunks()
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Rows of one partition in one pane, one run after the other."""
+
+    starts: np.ndarray
+    partition: np.ndarray
+    pane: np.ndarray
+
+
+def fold_rows(measures: Measures, carried: Carried, rows: pa.Table) -> Carried:
+    """Add rows to what is carried.
+
+    Args:
+        measures: What is asked of rows.
+        carried: What was there before. None of its rows has the time of one of these, or a later one.
+        rows: Prepared rows that lie in windows.
+
+    Returns:
+        What is carried with them.
+    """
+    encoded = encode_rows(measures.plan, measures.preparation, rows)
+    segments = measures.find_segments(encoded)
+    if not segments.row.size:
+        return carried
+    runs = _find_runs(encoded, segments, carried)
+    key_of_run, keys = _number_keys(measures, carried, encoded, runs)
+    tables = np.unique(carried.panes.table_of(runs.pane))
+    earlier = carried.in_tables(tables)
+    which, places, codes = _find_earlier(earlier, runs.pane, key_of_run)
+    measured = measure_values(measures.plan, measures.preparation, encoded.table)
+    everywhere = np.zeros(segments.row.size, np.int64)
+    kernel_rows = Rows(runs.starts, segments.take(encoded.tick), everywhere, everywhere, segments.letters)
+    extended = extend(measures.algebra, earlier.summaries, which, kernel_rows, measured.of_rows(segments))
+    infinite = np.zeros(which.size, np.bool_)
+    odd = measures.find_infinite(measured)
+    if odd is not None:
+        infinite = np.logical_or.reduceat(segments.take(odd), runs.starts[:-1])
+        infinite[which >= 0] |= earlier.infinite[which[which >= 0]]
+    order = np.argsort(codes, kind="stable")
+    both = Summed(
+        np.concatenate([earlier.pane, runs.pane]),
+        np.concatenate([earlier.key, key_of_run]),
+        np.concatenate([earlier.infinite, infinite]),
+        concat_summaries([earlier.summaries, extended]),
+    )
+    return carried.with_fresh(tables, both.take(places[order]), keys)
+
+
+def _find_runs(encoded: EncodedRows, segments: Segments, carried: Carried) -> _Runs:
+    pane = carried.panes.of_times(encoded.tick_steps[segments.take(encoded.tick)])
+    partition = segments.partition[segments.of_rows()]
+    begins = np.ones(pane.size, np.bool_)
+    begins[1:] = (pane[1:] != pane[:-1]) | (partition[1:] != partition[:-1])
+    starts = np.flatnonzero(begins)
+    return _Runs(np.append(starts, pane.size), partition[starts], pane[starts])
+
+
+def _number_keys(
+    measures: Measures, carried: Carried, encoded: EncodedRows, runs: _Runs
+) -> tuple[np.ndarray, pa.Table]:
+    """The key of each run, and all keys. A partition without a run is not one of them."""
+    begins = np.ones(runs.partition.size, np.bool_)
+    begins[1:] = runs.partition[1:] != runs.partition[:-1]
+    rows = encoded.partitions.starts[:-1][runs.partition[begins]]
+    found = select_keys(encoded.table, measures.preparation.partition_key, rows)
+    numbers, keys = number_keys(carried.keys, found)
+    return numbers[np.cumsum(begins) - 1], keys
+
+
+def _find_earlier(earlier: Summed, pane: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Per run the number of the earlier summary that it goes on from, or -1; and, of all summaries together with the
+    new ones behind them, the places of those that stay and codes in the order of panes and keys."""
+    width = max(int(earlier.key.max(initial=0)), int(key.max(initial=0))) + 1
+    known, asked = _codes(earlier.pane, pane, earlier.key, key, width)
+    if known.size and known[-1] == known.size - 1:  # no code is missing, so that each stands in its place
+        place = np.minimum(asked, known.size)
+    else:
+        place = np.searchsorted(known, asked)
+    found = np.append(known, -1)[place] == asked
+    which = np.where(found, place, -1)
+    stays = np.arange(known.size)
+    stays[which[found]] = known.size + np.flatnonzero(found)
+    places = np.concatenate([stays, known.size + np.flatnonzero(~found)])
+    return which, places, np.concatenate([known, asked[~found]])
+
+
+def _codes(
+    earlier: np.ndarray, pane: np.ndarray, earlier_key: np.ndarray, key: np.ndarray, width: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers in the order of panes and keys, of earlier summaries and of runs. They count panes that are there, as
+    panes may be far apart."""
+    first, last = int(pane.min()), int(pane.max())
+    if first == last and (not earlier.size or first == earlier[0] == earlier[-1]):
+        return earlier_key, key
+    panes = np.union1d(np.unique(earlier), np.unique(pane))
+    return np.searchsorted(panes, earlier) * width + earlier_key, np.searchsorted(panes, pane) * width + key
+
+
+#: Summaries in windows that are looked at together, about.
+_AT_ONCE = 1 << 21
+#: The same where they are copied once per window.
+_COPIED_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Keys in windows: the summaries low:high, by key and pane, are those of a key in a window."""
+
+    window: np.ndarray
+    key: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+class WindowSumTooLargeError(SumTooLargeError):
+    """A sum of finite floats is beyond all floats, in the window with this number."""
+
+
+def close_windows(measures: Measures, carried: Carried, windows: tuple[int, int]) -> TaskResult | None:
+    """Aggregates of some windows.
+
+    Args:
+        measures: What is asked of trends.
+        carried: Keys and summaries.
+        windows: The first and the last window that closes.
+
+    Returns:
+        One entry per window and group that has a trend; None where there is none.
+
+    Raises:
+        WindowSumTooLargeError: A sum of finite floats is beyond all floats.
+    """
+    if carried.keys is None:
+        return None
+    names = dict(
+        zip((key.path for key in measures.plan.partition_key), measures.preparation.partition_key, strict=True)
+    )
+    columns = [carried.keys.column(names[group.path]) for group in measures.plan.groups]
+    group = key_codes(columns, carried.keys.num_rows)
+    panes = carried.panes
+    first, end = panes.first_pane(windows[0]), panes.first_pane(windows[1]) + panes.per_window
+    summed = _by_key(carried.between(first, end))
+    parts: list[Partials] = []
+    at_once = _AT_ONCE if measures.opening is None else _COPIED_AT_ONCE
+    for entries in _find_entries(panes, summed, windows, at_once):
+        parts.append(_finish(measures, summed, entries, group))
+        parts = [merge(parts)] if len(parts) > 1 else parts
+    if not parts:
+        return None
+    merged = merge(parts)
+    chosen = pa.array(first_of_each(group)[merged.group])
+    return TaskResult(merged, [_one_array(pc.take(column, chosen)) for column in columns])
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _by_key(summed: Summed) -> Summed:
+    """By key and pane."""
+    pane, key = summed.pane, summed.key
+    if pane.size and (key[1:] >= key[:-1]).all() and pane[0] == pane[-1]:
+        return summed
+    order = np.argsort(pane, kind="stable")
+    return summed.take(order[stable_order(key[order], int(key.max(initial=-1)) + 1)[0]])
+
+
+def _find_entries(panes: Panes, summed: Summed, windows: tuple[int, int], at_once: int) -> Iterator[Entries]:
+    """The keys that have summaries in windows of a range, some windows at a time."""
+    first, last = panes.windows_of(summed.pane)
+    first, last = np.maximum(first, windows[0]), np.minimum(last, windows[1])
+    held = np.flatnonzero(first <= last)
+    if not held.size:
+        return
+    lowest, highest = int(first[held].min()), int(last[held].max())
+    if int((last[held] - first[held] + 1).sum()) > at_once and lowest < highest:
+        middle = (lowest + highest) // 2
+        yield from _find_entries(panes, summed, (lowest, middle), at_once)
+        yield from _find_entries(panes, summed, (middle + 1, highest), at_once)
+        return
+    count = last[held] - first[held] + 1
+    row = np.repeat(held, count)
+    window = np.repeat(first[held] - (np.cumsum(count) - count), count) + np.arange(row.size)
+    if lowest < highest:
+        order = np.argsort(window, kind="stable")
+        row, window = row[order], window[order]
+    key = summed.key[row]
+    begins = np.flatnonzero(np.append(True, (key[1:] != key[:-1]) | (window[1:] != window[:-1])))
+    # Summaries of one key in one window lie side by side.
+    yield Entries(window[begins], key[begins], row[begins], row[np.append(begins[1:], row.size) - 1] + 1)
+
+
+def _finish(measures: Measures, summed: Summed, entries: Entries, group: np.ndarray) -> Partials:
+    runs = (summed.summaries, entries.low, entries.high)
+    if measures.opening is not None:
+        runs = open_windows(measures.opening, *runs)
+    results = finish(measures.algebra, *runs)
+    entry = results.segment
+    for number in measures.find_too_large(results).tolist():
+        low, high = entries.low[entry[number]], entries.high[entry[number]]
+        # Infinity is the sum of infinities; of finite numbers it would be wrong.
+        if not summed.infinite[low:high].any():
+            raise WindowSumTooLargeError(int(entries.window[entry[number]]))
+    components = [Component("sum", results.count), *measures.components(results)]
+    return Partials(entries.window[entry], group[entries.key[entry]], tuple(components))
+
 
 #: Before and after all times, which have 64 bits.
 _FIRST, _LAST = -(2**63), 2**63

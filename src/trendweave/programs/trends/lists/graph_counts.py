@@ -86,9 +86,9 @@ def _count_entries(part: SegmentGraph, group: np.ndarray, mode: int) -> WindowEn
         raise NotCountedError
     entries = _find_entries(part, group)
     everything = np.arange(entries.size)
-    looked_at = take_entries(entries, everything, part.first, share_all(entries.size), everything)
+    looked_at = take_entries(part, entries, everything, share_all(entries.size), everything)
     if not (part.at_ends and _count_by_walking(part, looked_at, entries.counts)):
-        walk, numbers = None if mode == ALL else new_walk(part.graph), np.empty(part.largest_segment, np.int64)
+        walk, numbers = None if mode == ALL else new_walk(part.graph), np.empty(part.row.size, np.int64)
         count_paths(part.graph, None, looked_at, mode, walk, entries.counts, numbers)
         if mode == ALL and (entries.counts == UNKNOWN).any():
             raise NotCountedError

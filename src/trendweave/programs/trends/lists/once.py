@@ -113,7 +113,7 @@ class EachOnce:
             graph,
             part.steps,
             part.covers,
-            new_walk(graph, checked=True),
+            new_walk(graph),
             trends.vertices,
             trends.starts,
             own,

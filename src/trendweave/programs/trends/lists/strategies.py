@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.lists.graph import Steps, TrendGraph, find_bounds
+from trendweave.kernels.lists.graph import Steps, TrendGraph
 from trendweave.kernels.lists.pieces import (
     BYTES_PER_PIECE,
     BYTES_PER_VERTEX,
@@ -145,8 +145,7 @@ class Finder:
     # Pieces
 
     def _range(self, entries: Entries, chosen: np.ndarray) -> tuple[int, int]:
-        bounds = [find_bounds(self.graph, entries.segment[entry], entries.window[entry]) for entry in chosen]
-        return int(min(one.low for one in bounds)), int(max(one.high for one in bounds))
+        return int(entries.low[chosen].min()), int(entries.high[chosen].max())
 
     def _count(self, begins: np.ndarray, low: int, high: int) -> tuple[float, float]:
         room = np.empty(high - low), np.empty(high - low)
@@ -186,10 +185,5 @@ def _bytes(pieces: float, vertices: float) -> float:
 
 def _take_entries(entries: Entries, chosen: np.ndarray) -> Entries:
     """Take the entries with these numbers, without picks: strategies that keep pieces show all trends."""
-    return entries._replace(
-        segment=entries.segment[chosen],
-        window=entries.window[chosen],
-        quota=entries.quota[chosen],
-        min_length=entries.min_length[chosen],
-        shortest=entries.shortest[chosen],
-    )
+    names = ("segment", "window", "low", "high", "quota", "min_length", "shortest")
+    return entries._replace(**{name: getattr(entries, name)[chosen] for name in names})

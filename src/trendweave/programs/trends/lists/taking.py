@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from trendweave.kernels.lists.contiguous import find_bounds, find_ranges
+from trendweave.kernels.lists.contiguous import find_ranges
 from trendweave.kernels.lists.folds import Folds
-from trendweave.kernels.lists.graph import TrendGraph
+from trendweave.kernels.lists.graph import find_bounds
 from trendweave.kernels.lists.take import NOTHING_TAKEN, TakeShape, new_ways, write_judging, write_reach, write_take
 from trendweave.programs.trends.aggregates import PartitionTask, of_rows
 from trendweave.programs.trends.lists.counting import Layout, WindowEntries, join_arrays
@@ -103,7 +103,9 @@ def take_trends(
     rule = selector.rule
     shape = TakeShape(rule.kind, rule.variable, rule.shortest, from_first, demands is not None, folds.shape)
     given = _describe_graph(part, selector.places)
-    given |= _describe_entries(part.graph, entries.segment[inside] - part.first, entries.window[inside])
+    segment, window = entries.segment[inside] - part.first, entries.window[inside]
+    low, high = find_bounds(part.graph, segment, window)
+    given |= {"entry_segment": segment, "entry_window": window, "entry_low": low, "entry_high": high}
     given["limit"] = limit = selector.limit[partition[inside]]
     given["path"], given["cursor"] = np.empty((2, part.largest_segment), np.int64)
     judge = None
@@ -149,12 +151,6 @@ def _describe_graph(part: SegmentGraph, places: np.ndarray) -> dict[str, Any]:
         "variable": part.variable,
         "place": place,
     }
-
-
-def _describe_entries(graph: TrendGraph, segment: np.ndarray, window: np.ndarray) -> dict[str, Any]:
-    low, high = np.empty((2, segment.size), np.int64)
-    find_bounds(graph.segment_starts, graph.window_first, graph.window_last, segment, window, low, high)
-    return {"entry_segment": segment, "entry_window": window, "entry_low": low, "entry_high": high}
 
 
 def _name_folds(folds: Folds, part: SegmentGraph, cells: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:

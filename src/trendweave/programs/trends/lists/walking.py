@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trendweave.kernels.lists.graph import CHECKED
+from trendweave.kernels.lists.graph import CHECKED, find_bounds
 from trendweave.kernels.lists.sample import WindowSampler, make_sampler
 from trendweave.kernels.lists.walk import START, Entries, Found, Walk, new_walk, walk_back
 from trendweave.programs.trends.detection import Detection, Strategy
@@ -63,7 +63,7 @@ def walk_trends(
         Trends, at least one at a time.
     """
     inside = entries.find_segments(part.first, part.end)
-    local = take_entries(entries, inside, part.first, share, inside)
+    local = take_entries(part, entries, inside, share, inside)
     buffers = make_buffers(part)
     if strategy != "m-cet":
         # A quarter for pieces: the graph has half of the memory, and buffers and batches need some.
@@ -73,7 +73,7 @@ def walk_trends(
         return
     lengths = bool(share.min_length.any())
     begun = None if lengths else part.begun
-    walk = new_walk(part.graph, lengths, mode == CHECKED, begun is None)
+    walk = new_walk(part.graph, lengths, begun is None)
     progress = START
     while True:
         if share.closes:
@@ -118,7 +118,7 @@ def find_longest(part: SegmentGraph, entries: WindowEntries, entry: int, mode: i
         share.min_length[:] = least
         share.quota[:] = wanted + 1
         walk = new_walk(part.graph, lengths=True)
-        local = take_entries(entries, np.array([entry]), part.first, share, np.zeros(1, np.int64))
+        local = take_entries(part, entries, np.array([entry]), share, np.zeros(1, np.int64))
         together, left_out = _measure_lengths(part, local, walk, buffers, mode)
         if together.size >= wanted:
             missing = wanted - complete.size
@@ -149,16 +149,20 @@ def make_buffers(part: SegmentGraph) -> Found:
     return Found(np.empty(trends, np.int64), np.empty(trends + 1, np.int64), np.empty(room, np.int32))
 
 
-def take_entries(entries: WindowEntries, chosen: np.ndarray, first: int, share: Share, places: np.ndarray) -> Entries:
-    """Take entries of the graph whose first segment is `first`, and what `share` has at the given places."""
+def take_entries(
+    part: SegmentGraph, entries: WindowEntries, chosen: np.ndarray, share: Share, places: np.ndarray
+) -> Entries:
+    """Take entries of a graph, and what `share` has at the given places."""
     pick_starts, picks = np.empty(0, np.int64), np.empty(0, np.int64)
     if share.picks is not None:
         picked = [share.picks[place] for place in places]
         pick_starts = np.concatenate([[0], np.cumsum([part.size for part in picked])]).astype(np.int64)
         picks = join_arrays(picked)
+    segment, window = entries.segment[chosen] - part.first, entries.window[chosen]
     return Entries(
-        entries.segment[chosen] - first,
-        entries.window[chosen],
+        segment,
+        window,
+        *find_bounds(part.graph, segment, window),
         share.quota[places],
         share.min_length[places],
         share.shortest[places],
