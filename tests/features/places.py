@@ -26,7 +26,7 @@ from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import WholeInput
 from trendweave.planning.situated_plan import SituatedPlan
-from trendweave.programs.operators.joins import in_threads as joins_in_threads
+from trendweave.programs.operators.joins import finding as joins_in_threads
 from trendweave.runners.threads import preparing
 from trendweave.runners.threads import run as threads
 

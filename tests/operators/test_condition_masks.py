@@ -11,7 +11,7 @@ from trendweave.expressions.arrow.evaluate import is_true
 from trendweave.expressions.compiled.condition import Compiled, compile_condition
 from trendweave.expressions.compiled.loading import without_nulls
 from trendweave.language.operator_texts import read_condition
-from trendweave.programs.operators import condition_masks
+from trendweave.programs.operators import filter as filters
 
 VALUES = pa.table(
     {
@@ -43,18 +43,18 @@ def test_a_compiled_loop_keeps_what_arrow_keeps(text: str) -> None:
     expected = is_true(condition, rows)
 
     assert expected.any()
-    assert condition_masks.mask_compiled(compiled, rows).tolist() == expected.tolist()
+    assert filters.mask_compiled(compiled, rows).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("text", ["whole > 3", "name = 'a' AND whole > 3", "3 > 2"])
 def test_a_condition_that_is_used_much_is_compiled_where_it_can_be(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     events = VALUES.append_column("time", pa.array(np.arange(18)))
     compiled = []
-    whole = condition_masks.mask_compiled
-    monkeypatch.setattr(condition_masks, "_FEW", 1)
-    monkeypatch.setattr(condition_masks, "_WORTH_COMPILING", 100)
-    monkeypatch.setattr(condition_masks, "_spent", {})
-    monkeypatch.setattr(condition_masks, "mask_compiled", lambda *given: compiled.append(1) or whole(*given))
+    whole = filters.mask_compiled
+    monkeypatch.setattr(filters, "_FEW", 1)
+    monkeypatch.setattr(filters, "_WORTH_COMPILING", 100)
+    monkeypatch.setattr(filters, "_spent", {})
+    monkeypatch.setattr(filters, "mask_compiled", lambda *given: compiled.append(1) or whole(*given))
 
     found = [ops.filter(text).run(events).num_rows for _ in range(3)]
 

@@ -24,10 +24,10 @@ from tests.reference.operators.windows import Rows, Span
 from trendweave import operators as ops
 from trendweave.errors import DataError
 from trendweave.planning.operator_plans import JoinPlan
-from trendweave.programs.operators.joins import finding, in_threads, loops, pair_tests
+from trendweave.programs.operators.joins import finding, searches
 from trendweave.programs.operators.joins.program import WindowJoin, bind_join
+from trendweave.programs.operators.joins.searches import Way
 from trendweave.programs.operators.joins.sides import merge_sides
-from trendweave.programs.operators.joins.ways import Way
 from trendweave.programs.program import Carry
 from trendweave.rows.times import as_steps
 
@@ -163,13 +163,13 @@ def _marked(case: Case) -> pa.Table:
 @contextmanager
 def plain_loops() -> Iterator[None]:
     """Loops around conditions in plain Python: their text is tested without the time to compile it."""
-    kept = (loops._load_scan, loops._load_check)
+    kept = (searches._load_scan, searches._load_check)
     for one in kept:
         one.cache_clear()
-    plain = loops.AROUND_CONDITION.replace(
+    plain = searches.AROUND_CONDITION.replace(
         "import numpy as np", "import numpy as np\nloop = called = lambda made: made"
     )
-    with mock.patch.object(loops, "AROUND_CONDITION", plain), np.errstate(all="ignore"):
+    with mock.patch.object(searches, "AROUND_CONDITION", plain), np.errstate(all="ignore"):
         yield
     for one in kept:
         one.cache_clear()
@@ -185,7 +185,7 @@ def test_scans(case: Case) -> None:
 @examples(40)
 @given(cases())
 def test_compiled_checks(case: Case) -> None:
-    with plain_loops(), mock.patch.object(pair_tests, "FEW", -1):
+    with plain_loops(), mock.patch.object(searches, "FEW", -1):
         assert_rows(run(case, "band"), case.expected)
 
 
@@ -324,8 +324,8 @@ def test_columns_without_an_order_do_not_order_ties() -> None:
 
 @pytest.mark.parametrize("target", [1 << 20, 4], ids=["large blocks", "blocks done again"])
 def test_all_cores_find_the_same_pairs(monkeypatch: pytest.MonkeyPatch, target: int) -> None:
-    monkeypatch.setattr(in_threads, "_FEW", 10)
-    monkeypatch.setattr(in_threads, "count_cores", lambda: 3)
+    monkeypatch.setattr(finding, "_FEW", 10)
+    monkeypatch.setattr(finding, "count_cores", lambda: 3)
     monkeypatch.setattr(finding, "_TARGET", target)
     numbers = np.random.default_rng(6)
     table = pa.table({"time": np.sort(numbers.integers(0, 90, 200)), "x": numbers.random(200)})

@@ -12,7 +12,7 @@ from tests.operators.strategies import Clock, Stream, clocks, streams
 from tests.profiles import examples
 from tests.reference.operators.filtering import keep
 from trendweave import operators as ops
-from trendweave.programs.operators import condition_masks
+from trendweave.programs.operators import filter as filters
 
 COLUMNS = ("x", "f", "n", "small", "word", "price")
 
@@ -58,8 +58,8 @@ def test_event_by_event(case: tuple[Stream, Condition]) -> None:
 )
 @given(cases())
 def test_compiled_conditions(monkeypatch: pytest.MonkeyPatch, case: tuple[Stream, Condition]) -> None:
-    monkeypatch.setattr(condition_masks, "_FEW", 0)
-    monkeypatch.setattr(condition_masks, "_WORTH_COMPILING", 0)
+    monkeypatch.setattr(filters, "_FEW", 0)
+    monkeypatch.setattr(filters, "_WORTH_COMPILING", 0)
     stream, condition = case
     found = ops.filter(condition.text).run(stream.table)
     assert_rows(as_events(found, stream.clock), keep(stream.events, condition.of_event))

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from trendweave import operators as ops
-from trendweave.programs.operators.joins import ways
-from trendweave.programs.operators.joins.ways import BandSearch
+from trendweave.programs.operators.joins import searches as ways
+from trendweave.programs.operators.joins.searches import BandSearch
 from trendweave.programs.operators.kernels.pairs import sort_into_chunks
 
 VALUES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.operators.running import assert_tables
 from tests.spark.comparing import settings
 from trendweave.errors import DataError, OptionError
 from trendweave.store.event_store import EventStore
@@ -42,7 +43,7 @@ def test_same_rows_as_in_this_process(spark: SparkSession, tmp_path: Path, monke
             windows = f"{slide + choose.randrange(0, 10**7)} microseconds", f"{slide} microseconds"
             question = ("COUNT(*), SUM(x), AVG(k), MIN(x), MAX(k)", *windows, (datetime(1970, 1, 1, 0, 0, 7), None))
             expected = store.aggregate(*question, using=using)
-            assert store.aggregate(*question, using=using, spark=spark).equals(expected)
+            assert_tables(store.aggregate(*question, using=using, spark=spark), expected)
             assert expected.num_rows > 3
 
 

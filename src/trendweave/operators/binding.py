@@ -124,7 +124,7 @@ class Asked:
 
     def bind_one(self, number: int, schema: pa.Schema, settings: Settings) -> Stage:
         """One operator on events of these columns."""
-        from trendweave.programs.operators.bind import bind_stage
+        from trendweave.programs.operators.stages import bind_stage
 
         kinds = schema_of(schema)
         self.check_one(number, kinds)

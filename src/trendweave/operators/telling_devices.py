@@ -45,6 +45,6 @@ def _find_problem(device: str, events: Any) -> str | None:
     """Tasks of Spark have cards of their own, if any."""
     if device != "gpu" or places.is_spark(events) or places.is_read_by_tasks(events):
         return None
-    from trendweave.programs.operators.card_service import find_missing_card
+    from trendweave.programs.operators.resident import find_missing_card
 
     return find_missing_card()

@@ -9,6 +9,61 @@ from __future__ import annotations
 
 from typing import Any
 
+#: Numbers that hold a time and a key are below this.
+_MOST = 2**62
+
+
+class KeyedTimes:
+    """The times of a side by place, made ready for searches: keys are moved apart, one behind the other.
+
+    Args:
+        xp: The namespace of the arrays.
+        times: The times by place, in order within each key.
+        starts: The first place of each key, and the end of the last.
+    """
+
+    def __init__(self, xp: Any, times: Any, starts: Any) -> None:
+        self._xp, self._times, self._starts = xp, times, starts
+        self._one_key = len(starts) <= 2
+        self._least, self._most = (int(times.min()), int(times.max())) if len(times) else (0, 0)
+        self._apart = self._most - self._least + 2
+        self._numbers = times
+        if not self._one_key and self._apart * len(starts) < _MOST:
+            keys = xp.searchsorted(starts, xp.arange(len(times)), side="right") - 1
+            self._numbers = times - self._least + keys * self._apart
+
+    def find(self, keys: Any, moments: Any, after: bool) -> Any:
+        """The first place of a key at which the time is not before a moment, or is after it; its end if there is none.
+
+        Args:
+            keys: The numbers of keys.
+            moments: Times.
+            after: After the moment, or not before it?
+        """
+        xp, side = self._xp, "right" if after else "left"
+        if self._one_key:
+            return xp.searchsorted(self._times, moments, side=side)
+        if self._numbers is self._times:
+            return self._find_by_halving(keys, moments, after)
+        inside = xp.minimum(xp.maximum(moments, self._least), self._most) - self._least
+        found = xp.searchsorted(self._numbers, inside + keys * self._apart, side=side)
+        # Moments before all times and after all times stay with their key.
+        found = xp.where(moments < self._least, self._starts[keys], found)
+        return xp.where(moments > self._most, self._starts[keys + 1], found)
+
+    def _find_by_halving(self, keys: Any, moments: Any, after: bool) -> Any:
+        """For times so far from each other that no number holds them and a key."""
+        xp = self._xp
+        low, high = self._starts[keys], self._starts[keys + 1]
+        for _ in range(len(self._times).bit_length()):
+            middle = (low + high) >> 1
+            time = self._times[xp.minimum(middle, len(self._times) - 1)]
+            goes_on = (low < high) & ((time <= moments) if after else (time < moments))
+            stops = (low < high) & ~goes_on
+            low = xp.where(goes_on, middle + 1, low)
+            high = xp.where(stops, middle, high)
+        return low
+
 
 def repeat_each(xp: Any, counts: Any) -> tuple[Any, Any]:
     """Item 0 counts[0] times, item 1 counts[1] times and so on, and the number of each among its equals."""
@@ -64,28 +119,4 @@ def time_window_edges(
     low, number = repeat_each(xp, xp.maximum(last - first + 1, 0))
     number += first[low]
     key = xp.searchsorted(starts, low, side="right") - 1
-    return number, key, low, _places(xp, times, starts, key, number * slide + length)
-
-
-def _places(xp: Any, times: Any, starts: Any, key: Any, moments: Any) -> Any:
-    """The first row of a key whose time is not before a moment: keys are moved apart, one behind the other."""
-    if not times.size:
-        return xp.zeros(0, xp.int64)
-    least, most = int(times.min()), int(times.max())
-    apart = most - least + 2
-    if apart * int(starts.size) < 2**62:
-        rows = xp.repeat(xp.arange(1), times.size) if starts.size == 2 else _key_of_rows(xp, starts, times.size)
-        wanted = xp.minimum(moments, most + 1) - least
-        return xp.searchsorted(times - least + rows * apart, wanted + key * apart)
-    # Times are too far apart for that: halve the rows of each key until one is left.
-    low, high = starts[key], starts[key + 1]
-    for _ in range(int(times.size).bit_length() + 1):
-        middle = (low + high) // 2
-        open_ = low < high
-        before = open_ & (times[xp.minimum(middle, times.size - 1)] < moments)
-        low, high = xp.where(before, middle + 1, low), xp.where(open_ & ~before, middle, high)
-    return low
-
-
-def _key_of_rows(xp: Any, starts: Any, count: int) -> Any:
-    return xp.searchsorted(starts, xp.arange(count), side="right") - 1
+    return number, key, low, KeyedTimes(xp, times, starts).find(key, number * slide + length, after=False)

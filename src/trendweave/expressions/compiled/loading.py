@@ -28,6 +28,16 @@ from numpy import ceil, float64, floor, fmod, inf, int64, nan, sqrt, trunc
 {loop}"""
 
 
+def argument_names(compiled: Compiled) -> list[tuple[str, str]]:
+    """The names of arrays in the order of a condition's arguments, and their sides."""
+    names = []
+    for number, operand in enumerate(compiled.operands):
+        names.append((f"a{number}", operand.side))
+        if operand.nullable:
+            names.append((f"a{number}_valid", operand.side))
+    return names
+
+
 def load_plain(source: str) -> Callable[..., Any]:
     """A condition as a plain function of NumPy's scalars, which warn where they overflow."""
     names = {**NAMES}

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from threading import Lock
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import Problem
+from trendweave.expressions.arrow.evaluate import is_true
+from trendweave.expressions.compiled.condition import Compiled, NotCompiled, compile_condition
+from trendweave.expressions.compiled.loading import AROUND_CONDITION, argument_names, read_operands, without_nulls
 from trendweave.gpu.card import find_card
 from trendweave.gpu.filter import mask_true
+from trendweave.kernel_cache.kernel import load_text
 from trendweave.language import syntax_tree as st
+from trendweave.language.syntax_tree import Expression
 from trendweave.planning.operator_plans import FilterPlan
-from trendweave.programs.operators.condition_masks import keep_true
-from trendweave.programs.operators.waiting import UpToWatermark
+from trendweave.programs.operators.bound import BoundOperator
+from trendweave.programs.operators.steps import UpToWatermark
 from trendweave.programs.program import (
     EVERYTHING,
     TRENDS,
@@ -22,16 +30,106 @@ from trendweave.programs.program import (
     Flag,
     Needs,
     Output,
-    PartialResults,
     Scope,
     Step,
-    TimeCut,
     Work,
 )
-from trendweave.results.types import ResultColumn, result_schema
+from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
-from trendweave.rows.times import TimeType, as_steps, keep_rows_with_time, time_type
+from trendweave.rows.times import as_steps, keep_rows_with_time
+
+#: Rows times parts of a condition that Arrow looks at in the time that compiling takes.
+_WORTH_COMPILING = 250_000_000
+#: Fewer rows are not worth the way to the loop.
+_FEW = 10_000
+_LOOP = """
+@loop
+def mask(found, {arguments}):
+    for row in range(found.size):
+        found[row] = test({values})
+"""
+_lock = Lock()
+#: How much Arrow has looked at, by condition.
+_spent: dict[Expression, int] = {}
+
+
+def keep_true(condition: Expression, rows: pa.Table) -> pa.Table:
+    """Keep the rows in which a condition is true; NULL is not.
+
+    Args:
+        condition: Of one row.
+        rows: The rows, which fit it.
+    """
+    return keep_rows(rows, settle_test(condition, rows)(rows))
+
+
+def settle_test(condition: Expression, rows: pa.Table) -> Callable[[pa.Table], np.ndarray]:
+    """Settle how to find the rows in which a condition is true, once for all slices of them.
+
+    Args:
+        condition: Of one row.
+        rows: All rows, which fit it.
+
+    Returns:
+        What finds, for each row of a slice, whether the condition is true; NULL is not.
+    """
+    if rows.num_rows >= _FEW and _is_worth_compiling(condition, rows.num_rows):
+        compiled = _compile(condition, without_nulls(rows))
+        if isinstance(compiled, Compiled):
+            return lambda some: mask_compiled(compiled, some)
+    return lambda some: is_true(condition, some)
+
+
+def keep_rows(rows: pa.Table, kept: np.ndarray) -> pa.Table:
+    """Keep some rows.
+
+    Args:
+        rows: The rows.
+        kept: Which of them, True or False per row.
+    """
+    if kept.all():
+        return rows
+    # Bits are packed several times as fast as Arrow packs them.
+    bits = pa.py_buffer(np.packbits(kept, bitorder="little"))
+    return rows.filter(pa.Array.from_buffers(pa.bool_(), kept.size, [None, bits]))
+
+
+def mask_compiled(compiled: Compiled, rows: pa.Table) -> np.ndarray:
+    """The same by a compiled loop."""
+    with _lock:  # threads that come together would compile the same loop
+        loop = _load(compiled)
+    found = np.empty(rows.num_rows, np.bool_)
+    first = 0
+    for batch in rows.select(list(dict.fromkeys(operand.column for operand in compiled.operands))).to_batches():
+        loop(found[first : first + batch.num_rows], *read_operands(compiled, "", batch))
+        first += batch.num_rows
+    return found
+
+
+def _is_worth_compiling(condition: Expression, rows: int) -> bool:
+    spent = _spent.get(condition, 0)
+    if spent < _WORTH_COMPILING:
+        spent += rows * sum(1 for _ in condition.walk())
+        if len(_spent) > 1_000:
+            _spent.clear()
+        _spent[condition] = spent
+    return spent >= _WORTH_COMPILING
+
+
+@lru_cache(256)
+def _compile(condition: Expression, columns: pa.Schema) -> Compiled | NotCompiled:
+    compiled = compile_condition(condition, {"": columns})
+    # Without a column there is nothing to loop over.
+    return NotCompiled("no column is read") if isinstance(compiled, Compiled) and not compiled.operands else compiled
+
+
+@lru_cache(256)
+def _load(compiled: Compiled) -> Any:
+    names = [name for name, _ in argument_names(compiled)]
+    text = _LOOP.format(arguments=", ".join(names), values=", ".join(f"{name}[row]" for name in names))
+    return load_text(AROUND_CONDITION.format(condition=compiled.python, loop=text), "mask")
+
 
 #: Columns of events are kept under names that no column of ours has.
 _RAW = "event_"
@@ -40,17 +138,13 @@ _KEPT = "kept"
 
 
 @dataclass(frozen=True)
-class KeptEvents:
+class KeptEvents(BoundOperator):
     """Events that a condition keeps, with all of their columns. A prepared row is an event that is kept."""
 
     plan: FilterPlan
     events: pa.Schema
     time: str
     device: str = "cpu"
-
-    @property
-    def text(self) -> str:
-        return self.plan.text
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -61,21 +155,9 @@ class KeptEvents:
         """None of them; on Spark, where it is asked, Spark SQL filters."""
         return "windows"
 
-    @property
-    def moment(self) -> pa.DataType:
-        return self.events.field(self.time).type
-
-    @property
-    def time_type(self) -> TimeType:
-        return time_type(self.moment)
-
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
         return tuple(ResultColumn(field.name, field.type, (field.name,)) for field in self.events)
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return result_schema(self.result)
 
     @cached_property
     def needs(self) -> Needs:
@@ -125,20 +207,11 @@ class KeptEvents:
             return rows
         return rows.take(pa.array(np.argsort(steps, kind="stable")))
 
-    def partials(self) -> PartialResults | None:
-        return None
-
-    def cut(self, wanted: int | None = None) -> TimeCut | None:
-        return None
-
     def steps(self, in_parts: bool = False, early: bool = False) -> FilterSteps:
         return FilterSteps(self)
 
     def problems_of_early_rows(self) -> list[Problem]:
         return [Problem("TW409", "a filter returns events at once; there are no early rows", "remove early=")]
-
-    def describe_key(self, rows: pa.Table, row: int) -> str:
-        return "(none)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from trendweave.programs.operators.measured import LEAST, MOST, Measured, codes_of
 from trendweave.programs.operators.sums import Sums, join_sums, no_sums, sums_of
+
+#: The arrays of slices, and of columns in slices, and how those of some slices become one.
+_OWN = {"number": np.minimum, "count": np.add, "first": np.minimum, "last": np.maximum}
+_OF_COLUMN = {"low": np.minimum, "high": np.maximum, "known": np.add, "nans": np.add}
 
 
 @dataclass(frozen=True)
@@ -84,60 +90,70 @@ def merge(parts: Sequence[Partials], columns: int) -> Partials:
     return _add_runs(joined, starts)
 
 
-def _join(parts: Sequence[Partials]) -> Partials:
-    def all_of(get: Callable[[Partials], np.ndarray]) -> np.ndarray:
-        return np.concatenate([get(part) for part in parts])
+def _column(arrays: Iterable[Any], sums: Sums) -> ColumnPart:
+    low, high, known, nans = arrays
+    return ColumnPart(low, high, known, nans, sums)
 
+
+def _slices(arrays: Iterable[Any], columns: Iterable[ColumnPart], group: np.ndarray | None = None) -> Partials:
+    number, count, first, last = arrays
+    return Partials(number, count, first, last, tuple(columns), group)
+
+
+def _join(parts: Sequence[Partials]) -> Partials:
     columns = [
-        ColumnPart(
-            np.concatenate([own.low for own in owns]),
-            np.concatenate([own.high for own in owns]),
-            np.concatenate([own.known for own in owns]),
-            np.concatenate([own.nans for own in owns]),
+        _column(
+            (np.concatenate([getattr(own, name) for own in owns]) for name in _OF_COLUMN),
             join_sums([own.sums for own in owns]),
         )
         for owns in zip(*(part.columns for part in parts), strict=True)
     ]
-    return Partials(
-        all_of(lambda part: part.number),
-        all_of(lambda part: part.count),
-        all_of(lambda part: part.first),
-        all_of(lambda part: part.last),
-        tuple(columns),
-        None if parts[0].group is None else np.concatenate([part.group for part in parts if part.group is not None]),
-    )
+    own = (np.concatenate([getattr(part, name) for part in parts]) for name in _OWN)
+    groups = [part.group for part in parts if part.group is not None]
+    return _slices(own, columns, np.concatenate(groups) if groups else None)
 
 
 def choose(part: Partials, places: np.ndarray) -> Partials:
     """Some of the slices."""
     columns = [
-        ColumnPart(own.low[places], own.high[places], own.known[places], own.nans[places], own.sums.take(places))
-        for own in part.columns
+        _column((getattr(own, name)[places] for name in _OF_COLUMN), own.sums.take(places)) for own in part.columns
     ]
     group = None if part.group is None else part.group[places]
-    times = part.first[places], part.last[places]
-    return Partials(part.number[places], part.count[places], *times, tuple(columns), group)
+    return _slices((getattr(part, name)[places] for name in _OWN), columns, group)
 
 
 def _add_runs(part: Partials, starts: np.ndarray) -> Partials:
     columns = [
-        ColumnPart(
-            np.minimum.reduceat(own.low, starts),
-            np.maximum.reduceat(own.high, starts),
-            np.add.reduceat(own.known, starts),
-            np.add.reduceat(own.nans, starts),
-            own.sums.add_runs(starts),
+        _column(
+            (add.reduceat(getattr(own, name), starts) for name, add in _OF_COLUMN.items()), own.sums.add_runs(starts)
         )
         for own in part.columns
     ]
-    return Partials(
-        part.number[starts],
-        np.add.reduceat(part.count, starts),
-        np.minimum.reduceat(part.first, starts),
-        np.maximum.reduceat(part.last, starts),
-        tuple(columns),
-        None if part.group is None else part.group[starts],
-    )
+    own = (add.reduceat(getattr(part, name), starts) for name, add in _OWN.items())
+    return _slices(own, columns, None if part.group is None else part.group[starts])
+
+
+def to_table(part: Partials) -> pa.Table:
+    """Slices as a table, without groups."""
+    columns = {name: getattr(part, name) for name in _OWN}
+    for place, own in enumerate(part.columns):
+        columns |= {f"{name} {place}": getattr(own, name) for name in _OF_COLUMN}
+        columns |= {f"sum {place} {number}": sums for number, sums in enumerate(own.sums.parts)}
+    return pa.table(columns)
+
+
+def from_table(table: pa.Table) -> Partials:
+    """What `to_table` wrote."""
+
+    def column(name: str) -> np.ndarray:
+        return np.asarray(table.column(name).to_numpy())
+
+    columns: list[ColumnPart] = []
+    while f"low {len(columns)}" in table.column_names:
+        place = len(columns)
+        sums = [column(name) for name in table.column_names if name.startswith(f"sum {place} ")]
+        columns.append(_column([column(f"{name} {place}") for name in _OF_COLUMN], Sums(np.stack(sums))))
+    return _slices(map(column, _OWN), columns)
 
 
 def summarise(

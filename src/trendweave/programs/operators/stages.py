@@ -1,14 +1,23 @@
-"""What a chain knows of each of its operators: which columns bring rows together, and how late its rows come."""
+"""What a chain knows of each of its operators: its program, which columns bring rows together, and how late its
+rows come."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.language.syntax_tree import Attribute, Expression
+from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, OperatorPlan
 from trendweave.planning.plan import Path, SessionWindow
+from trendweave.planning.situated_plan import QueryPlan
+from trendweave.programs.bind import Wishes, bind
 from trendweave.programs.intervals.program import IntervalMatches
-from trendweave.programs.operators.filter import KeptEvents
+from trendweave.programs.operators.filter import KeptEvents, bind_filter
+from trendweave.programs.operators.joins.program import bind_join
+from trendweave.programs.operators.windows.program import bind_windows
 from trendweave.programs.program import Program
 from trendweave.programs.situated.program import InSituations
 from trendweave.programs.situated.steps import SituatedSteps
@@ -136,3 +145,32 @@ def _trace(column: ResultColumn, before: dict[str, ResultColumn] | None) -> Resu
         if origin.source is not None and not (of_list and column.is_list):
             source = (*origin.source, *column.source[1:])
     return replace(column, source=source, fields=fields, is_list=source is not None and (of_list or column.is_list))
+
+
+#: What an operator does: queries are operators, too.
+AnyPlan: TypeAlias = OperatorPlan | QueryPlan
+
+
+def bind_stage(plan: AnyPlan, events: pa.Schema, time: str, type_: str | None, wishes: Wishes) -> Stage:
+    """The program of an operator.
+
+    Args:
+        plan: What it does.
+        events: The columns of its events, which fit it.
+        time: The column that holds the time.
+        type_: The column that holds the type, for queries.
+        wishes: The options of the run.
+    """
+    match plan:
+        case FilterPlan():
+            return Stage(bind_filter(plan, events, time, wishes.device), None)
+        case AggregatePlan():
+            return Stage(bind_windows(plan, events, time, wishes.numbers, wishes.device), _pairs(plan.keys))
+        case JoinPlan():
+            return Stage(bind_join(plan, events, time, wishes.device), _pairs(plan.keys))
+    program = bind(plan, events, time, type_, wishes)
+    return Stage(program, keys_of(program))
+
+
+def _pairs(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, key) for key in keys)

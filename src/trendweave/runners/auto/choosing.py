@@ -24,7 +24,7 @@ from trendweave.planning.plan import MovingWindow, SlidingWindow
 from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.operators.chain import ChainedRows
 from trendweave.programs.operators.filter import KeptEvents
-from trendweave.programs.operators.joins.in_threads import count_blocks
+from trendweave.programs.operators.joins.finding import count_blocks
 from trendweave.programs.operators.joins.program import WindowJoin
 from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import Program

@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import column_of
 from trendweave.programs.operators.chain import ChainedRows
-from trendweave.programs.operators.joins.candidate_share import find_candidate_share
-from trendweave.programs.operators.joins.program import WindowJoin
+from trendweave.programs.operators.joins.program import WindowJoin, find_candidate_share
 from trendweave.programs.program import Program
 from trendweave.rows.encoded import TIME
 from trendweave.rows.hashing import hash_rows

@@ -11,9 +11,8 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, RowCount, TimeSpan
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow, Way
 from trendweave.planning.situated_plan import SituatedPlan
-from trendweave.programs.operators.joins.conjuncts import JoinCondition, read_parts
-from trendweave.programs.operators.joins.pair_tests import FEW
-from trendweave.programs.operators.joins.ways import NARROW
+from trendweave.programs.operators.joins.conditions import JoinCondition, read_parts
+from trendweave.programs.operators.joins.searches import FEW, NARROW
 from trendweave.programs.trends.lists.edges import why_not_linked
 from trendweave.runners.auto.sample import Sample
 

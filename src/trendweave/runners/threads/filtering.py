@@ -10,8 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from trendweave.programs.operators.condition_masks import keep_rows, settle_test
-from trendweave.programs.operators.filter import KeptEvents
+from trendweave.programs.operators.filter import KeptEvents, keep_rows, settle_test
 from trendweave.programs.program import Output
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.times import as_steps, keep_rows_with_time

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from trendweave.programs.operators.partials import merge
+from trendweave.programs.operators.partials import from_table, merge, to_table
+from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.store.aggregate.membership import Membership
 from trendweave.store.aggregate.nodes import add_up
-from trendweave.store.aggregate.partial_bytes import from_bytes, to_bytes
 from trendweave.store.aggregate.rows import GroupRows
 from trendweave.store.aggregate.run import Plan, Question, finish, fold_groups, group_files
 from trendweave.store.layout.files import DataFile
@@ -47,7 +47,7 @@ class AggregateTask:
             for number in batch.column(0).to_pylist():
                 parts = fold_groups(self.reader.read(self.tasks[number]), self.kept, self.question)
                 slices = merge(parts, len(self.question.columns))
-                yield pa.RecordBatch.from_pydict({"slices": pa.array([to_bytes(slices)], pa.binary())})
+                yield pa.RecordBatch.from_pydict({"slices": pa.array([as_stream(to_table(slices))], pa.binary())})
 
 
 def answer_on_spark(spark: SparkSession, store: Snapshot, question: Question, plan: Plan) -> pa.Table:
@@ -67,7 +67,7 @@ def answer_on_spark(spark: SparkSession, store: Snapshot, question: Question, pl
         task = AggregateTask(replace(reader, threads=False), tasks, Membership.of(store, plan.found.read), question)
         numbers = spark.range(0, len(tasks), 1, len(tasks))
         found = numbers.mapInArrow(travelling(task), "slices BINARY").collect()
-        parts += [from_bytes(bytes(row["slices"])) for row in found]
+        parts += [from_table(from_stream(bytes(row["slices"]))) for row in found]
     return finish(merge(parts, len(columns)), question, store)
 
 

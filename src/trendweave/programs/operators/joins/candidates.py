@@ -4,24 +4,70 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import reduce
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import evaluate, is_true, make_columns_comparable
 from trendweave.language import syntax_tree as st
-from trendweave.programs.operators.joins.active import ActiveWindow
-from trendweave.programs.operators.joins.array_code import (
-    KeyedTimes,
-    find_ranges,
-    range_of_equal,
-    range_within_members,
-    sort_equal,
-)
-from trendweave.programs.operators.joins.conjuncts import JoinCondition, rename
-from trendweave.programs.operators.joins.ordered import OrderedSide
+from trendweave.planning.operator_plans import RowCount, Window
+from trendweave.programs.operators.joins.conditions import JoinCondition, rename
+from trendweave.programs.operators.ordering import OrderedSide
 from trendweave.rows.codes import key_codes
+from trendweave.rows.times import TimeType, steps_of
+from trendweave.rows.window_arrays import KeyedTimes
+
+#: Further back than any time.
+_FAR = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """A window that moves with every moment: at t it holds times from t - back to t."""
+
+    back: int
+
+    @property
+    def reach(self) -> int:
+        """How far back it reaches at most, in steps."""
+        return self.back
+
+
+@dataclass(frozen=True, slots=True)
+class Sliding:
+    """Windows [i * slide, i * slide + length); the last one whose end is not after t + 1 is active at t."""
+
+    length: int
+    slide: int
+
+    @property
+    def reach(self) -> int:
+        """How far back it reaches at most, in steps."""
+        return self.length + self.slide - 2
+
+
+ActiveWindow: TypeAlias = Moving | Sliding | RowCount
+
+
+def in_steps(window: Window, kind: TimeType) -> ActiveWindow:
+    """The active window in steps of the time column.
+
+    Raises:
+        DataError: A window that slides is finer than the time column.
+    """
+    if isinstance(window, RowCount):
+        return window
+    if window.slide is not None:
+        return Sliding(steps_of(window.length, kind, "the window"), steps_of(window.slide, kind, "its slide"))
+    length = Fraction(window.length, kind.step)
+    whole = length.numerator // length.denominator
+    return Moving(min(whole - 1 if whole == length else whole, _FAR))
+
+
+_LEAST = -(2**63)
 
 
 @dataclass(frozen=True)
@@ -48,26 +94,30 @@ class Candidates:
         return int((self.high - self.low).sum())
 
 
-@dataclass(frozen=True)
-class Looks:
-    """Which places of the other side the events of one side look at."""
-
-    low: np.ndarray
-    high: np.ndarray
-
-
-def look_into(events: OrderedSide, other: OrderedSide, window: ActiveWindow, ties: bool) -> Looks:
-    """The active windows of the other side at the times of all events, by rank.
+def look_into(
+    events: OrderedSide, other: OrderedSide, window: ActiveWindow, ties: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The places that the active window of the other side holds at the times of all events, by rank.
 
     Args:
         events: Those that look.
         other: The side that they look at.
         window: The window over it.
-        ties: With events of the same time?
+        ties: With events of that very moment? Asked of windows that move.
     """
-    times = KeyedTimes(np, other.times, other.starts)
-    given = (times, other.starts[events.key], other.before[events.key], events.key, events.steps, ties)
-    return Looks(*find_ranges(np, window, *given))
+    times, keys, moments = KeyedTimes(np, other.times, other.starts), events.key, events.steps
+    if isinstance(window, RowCount):
+        first, before = other.starts[keys], other.before[keys]
+        seen = times.find(keys, moments, after=True) - first + before
+        begin = (seen - window.rows) // window.slide * window.slide
+        low = np.maximum(begin - before, 0) + first
+        high = np.where(seen < window.rows, low, np.maximum(begin + window.rows - before, 0) + first)
+        return low, np.maximum(low, high)
+    if isinstance(window, Moving):
+        oldest = np.maximum(moments, _LEAST + window.back) - window.back
+        return times.find(keys, oldest, after=False), times.find(keys, moments, after=ties)
+    begin = (moments + 1 - window.length) // window.slide * window.slide
+    return times.find(keys, begin, after=False), times.find(keys, begin + window.length, after=False)
 
 
 def evaluate_on_side(expression: st.Expression, side: OrderedSide, columns: Mapping[str, str]) -> pa.Array:
@@ -125,7 +175,12 @@ def find_fitting(
 
 
 def find_candidates(
-    fitting: Fitting, events: OrderedSide, other: OrderedSide, looks: Looks, of_left: bool, wanted: np.ndarray | None
+    fitting: Fitting,
+    events: OrderedSide,
+    other: OrderedSide,
+    looks: tuple[np.ndarray, np.ndarray],
+    of_left: bool,
+    wanted: np.ndarray | None,
 ) -> Candidates:
     """What events of one side may find on the other.
 
@@ -141,7 +196,7 @@ def find_candidates(
     codes, other_codes = fitting.left_codes, fitting.right_codes
     if not of_left:
         codes, other_codes = other_codes, codes
-    low, high = looks.low, looks.high
+    low, high = looks
     members = np.arange(other.key.size)
     keep = None if others is None else others[other.by_key]
     if other_codes is not None:
@@ -150,10 +205,15 @@ def find_candidates(
     if keep is not None:
         members = np.flatnonzero(keep)
     if codes is not None and other_codes is not None:
-        sorted_codes, members = sort_equal(np, other_codes[other.by_key][members], members)
-        low, high = range_of_equal(np, sorted_codes, members, other.key.size, codes, low, high)
+        # Members by what they are equal in, then by place.
+        equal = other_codes[other.by_key][members]
+        order, apart = np.argsort(equal, kind="stable"), other.key.size + 1
+        members = members[order]
+        both = equal[order] * apart + members
+        low = np.searchsorted(both, codes * apart + low)
+        high = np.where(codes < 0, low, np.searchsorted(both, codes * apart + high))
     elif keep is not None:
-        low, high = range_within_members(np, members, low, high)
+        low, high = np.searchsorted(members, low), np.searchsorted(members, high)
     looking = high > low
     for mask in (own, wanted):
         if mask is not None:

@@ -1,35 +1,181 @@
-"""Pairs of a join, in blocks of time, in order."""
+"""Pairs of a join, in blocks of time, in order, on one core or on all."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from trendweave.programs.operators.joins.active import ActiveWindow, Moving, Sliding
-from trendweave.programs.operators.joins.bands import Band, as_floats
-from trendweave.programs.operators.joins.blocks import Block, Cutting
+from trendweave.devices.cores import count_cores
+from trendweave.devices.pool import Pool, is_in_pool
 from trendweave.programs.operators.joins.candidates import (
+    ActiveWindow,
     Candidates,
-    Looks,
+    Moving,
+    Sliding,
     evaluate_on_side,
     find_candidates,
     find_fitting,
     look_into,
 )
-from trendweave.programs.operators.joins.conjuncts import JoinCondition
-from trendweave.programs.operators.joins.in_threads import compute_blocks, count_blocks, count_threads, map_in_threads
+from trendweave.programs.operators.joins.conditions import Band, JoinCondition, as_floats
 from trendweave.programs.operators.joins.on_card import search_on_card
-from trendweave.programs.operators.joins.ordered import OrderedSide
-from trendweave.programs.operators.joins.pair_tests import FEW, PairTest
-from trendweave.programs.operators.joins.ways import BandSearch, Batches, Scan, Search, TakeAll, Way
+from trendweave.programs.operators.joins.searches import FEW, BandSearch, Batches, PairTest, Scan, Search, TakeAll, Way
+from trendweave.programs.operators.ordering import OrderedSide
 from trendweave.rows.codes import order_codes
 from trendweave.rows.ordering import sort_by
 from trendweave.rows.times import check_edges
+
+#: A block is done again in smaller ones where it has so many times more pairs than it should.
+_TOO_MANY = 8
+#: Where nothing is known yet, one of so many candidates is taken to be a pair.
+_RARE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Events that look, whole moments of them.
+
+    Attributes:
+        first: The number of the first event, by time.
+        last: Up to but without this one.
+        begin: The time of the first.
+        end: The time of the last.
+        limit: So many pairs are too many.
+    """
+
+    first: int
+    last: int
+    begin: int
+    end: int
+    limit: int
+
+
+class Cutting:
+    """Cuts blocks, and learns from those that are done how many candidates are pairs.
+
+    Args:
+        moments: The times of all events that look, in order.
+        candidates: How many partners each of them may have.
+        target: Pairs of a block, about.
+        events: Events of a block, at most.
+        parts: At least so many blocks are asked for.
+        tested: Whether candidates are tested; otherwise all of them are pairs.
+    """
+
+    def __init__(
+        self, moments: np.ndarray, candidates: np.ndarray, target: int, events: int, parts: int, tested: bool
+    ) -> None:
+        self._moments, self._ends = moments, np.cumsum(candidates)
+        self._target, self._tested = target, tested
+        self._events = self._most = min(events, -(-moments.size // parts))
+        self._candidates = -(-self._before(moments.size) // parts)
+        self._seen = self._found = 0
+
+    @property
+    def size(self) -> int:
+        """How many events look."""
+        return self._moments.size
+
+    def cut(self, first: int) -> Block:
+        """The block that begins with an event."""
+        wanted = min(max(self._target / self._share, 1), self._candidates)
+        last = int(np.searchsorted(self._ends, self._before(first) + wanted, "right"))
+        last = min(max(last, first + 1), first + self._most, self.size)
+        end = int(self._moments[last - 1])
+        last = int(np.searchsorted(self._moments, end, "right"))
+        begin = int(self._moments[first])
+        return Block(first, last, begin, end, _TOO_MANY * self._target if begin < end else 2**62)
+
+    @property
+    def _share(self) -> float:
+        if not self._tested:
+            return 1.0
+        return (self._found + 1) / (self._seen + 1) if self._seen else 1 / _RARE
+
+    def _before(self, number: int) -> int:
+        return int(self._ends[number - 1]) if number else 0
+
+    def learn(self, block: Block, pairs: int) -> None:
+        """A block has so many pairs."""
+        self._seen += self._before(block.last) - self._before(block.first)
+        self._found += pairs
+        self._most = min(2 * self._most, self._events)
+
+    def shrink(self, block: Block) -> None:
+        """A block has too many of them: the next ones have fewer events."""
+        self._most = max((block.last - block.first) // 4, 1)
+
+
+_Made = TypeVar("_Made")
+_Given = TypeVar("_Given")
+
+#: Blocks per core: what one core has left over another one takes.
+_BLOCKS_PER_CORE = 2
+#: So many candidates are worth a block.
+_BLOCK_CANDIDATES = 2_000_000
+#: So many candidates are not worth to be dealt out.
+_FEW = 1_000_000
+
+
+def count_threads(candidates: int) -> int:
+    """How many threads look at candidates: one where more are not worth it, or this one is one of several."""
+    return 1 if candidates < _FEW or is_in_pool() else count_cores()
+
+
+def count_blocks(threads: int, candidates: int) -> int:
+    """How many blocks there are at least: Python does something for each, one after the other."""
+    return max(1, min(threads * _BLOCKS_PER_CORE, candidates // _BLOCK_CANDIDATES)) if threads > 1 else 1
+
+
+def map_in_threads(function: Callable[[_Given], _Made], given: list[_Given], threads: int) -> list[_Made]:
+    """What a function makes of some things."""
+    if threads == 1:
+        return [function(one) for one in given]
+    with Pool(threads) as pool:
+        return list(pool.map(function, given))
+
+
+def compute_blocks(
+    work: Callable[[Block], tuple[int, _Made] | None], cutting: Cutting, threads: int
+) -> Iterator[_Made]:
+    """What is made of blocks, in their order.
+
+    Args:
+        work: Makes something of a block and tells the number of its pairs; None where they are too many.
+        cutting: Cuts blocks.
+        threads: How many are worked on at the same time.
+    """
+    first, pool = 0, Pool(threads) if threads > 1 else None
+    waiting = deque[tuple[Block, Future[tuple[int, _Made] | None] | None]]()
+    try:
+        while first < cutting.size or waiting:
+            while first < cutting.size and len(waiting) < (threads + 1 if pool else 1):
+                block = cutting.cut(first)
+                waiting.append((block, pool.submit(work, block) if pool else None))
+                first = block.last
+            block, future = waiting.popleft()
+            done = future.result() if future else work(block)
+            if done is not None:
+                cutting.learn(block, done[0])
+                yield done[1]
+                continue
+            for _, later in waiting:
+                if later:
+                    later.cancel()
+            waiting.clear()
+            cutting.shrink(block)
+            first = block.first
+    finally:
+        if pool:
+            pool.shutdown(wait=False, cancel_futures=True)
+
 
 #: Pairs of a block, about, and events of a block, at most.
 _TARGET, _EVENTS = 1 << 20, 1 << 16
@@ -38,7 +184,6 @@ _TARGET_ON_CARD, _EVENTS_ON_CARD = 1 << 23, 1 << 21
 
 #: Numbers, and which of them are valid.
 _Floats: TypeAlias = tuple[np.ndarray, np.ndarray]
-_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True)
@@ -66,12 +211,12 @@ class PairSearch:
     device: str = "cpu"
 
     @cached_property
-    def looks_of_left(self) -> Looks:
+    def looks_of_left(self) -> tuple[np.ndarray, np.ndarray]:
         """What left events look at."""
         return look_into(self.left, self.right, self.right_window, ties=True)
 
     @cached_property
-    def looks_of_right(self) -> Looks:
+    def looks_of_right(self) -> tuple[np.ndarray, np.ndarray]:
         """What right events look at."""
         return look_into(self.right, self.left, self.left_window, ties=not self._both_move)
 
@@ -121,13 +266,8 @@ class PairSearch:
             has_own, has_others = (has_left, has_right) if candidates.of_left else (has_right, has_left)
             # NULL has no partner: events without a value do not look, members without one stand where none is found.
             looking = has_own[candidates.probes]
-            kept = Candidates(
-                candidates.of_left,
-                candidates.probes[looking],
-                candidates.members,
-                candidates.low[looking],
-                candidates.high[looking],
-            )
+            probes, low, high = (ends[looking] for ends in (candidates.probes, candidates.low, candidates.high))
+            kept = replace(candidates, probes=probes, low=low, high=high)
             others = np.where(np.isfinite(others), others, np.inf)
             others = np.where(has_others, others, np.nan)[candidates.members]
             floats = all(pa.types.is_floating(column.type) for column in columns)
@@ -216,9 +356,9 @@ class PairSearch:
         """Pairs that right events have found, without those of one time that left events have found, too."""
         if self._both_move:
             return left, right
-        place, looks = self.right.place[right], self.looks_of_left
+        place, (low, high) = self.right.place[right], self.looks_of_left
         twice = self.left.steps[left] == self.right.steps[right]
-        twice &= (looks.low[left] <= place) & (place < looks.high[left])
+        twice &= (low[left] <= place) & (place < high[left])
         return left[~twice], right[~twice]
 
 

@@ -16,8 +16,7 @@ from trendweave.gpu.columns import CardColumn
 from trendweave.gpu.joins import Condition, find_pairs
 from trendweave.language.printer import print_expression
 from trendweave.programs.operators.joins.candidates import Candidates
-from trendweave.programs.operators.joins.pair_tests import PairTest
-from trendweave.programs.operators.joins.ways import BandSearch, Search, TestedPairs
+from trendweave.programs.operators.joins.searches import BandSearch, PairTest, Search, TestedPairs
 
 
 class ColumnsOnCard:

@@ -10,24 +10,28 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import Problem
-from trendweave.language import syntax_tree as st
 from trendweave.planning.operator_plans import JoinPlan, RowCount
-from trendweave.programs.operators.joins.active import ActiveWindow, in_steps
-from trendweave.programs.operators.joins.conjuncts import JoinCondition, read_parts
-from trendweave.programs.operators.joins.describing import describe_join
+from trendweave.planning.plan import Path
+from trendweave.programs.operators.bound import BoundOperator
+from trendweave.programs.operators.joins.candidates import (
+    ActiveWindow,
+    Fitting,
+    evaluate_on_side,
+    find_fitting,
+    in_steps,
+)
+from trendweave.programs.operators.joins.conditions import JoinCondition, as_floats, describe_join, read_parts
 from trendweave.programs.operators.joins.finding import PairSearch
-from trendweave.programs.operators.joins.ordered import OrderedSide, order_events, order_ties
-from trendweave.programs.operators.joins.results import result_columns, write_pairs
-from trendweave.programs.operators.joins.sides import Sides, read_side_codes, read_sides
-from trendweave.programs.operators.joins.steps import CarriedSteps, WaitingSteps
-from trendweave.programs.operators.joins.ways import Way
-from trendweave.programs.program import EVERYTHING, Needs, Output, PartialResults, Scope, Steps, TimeCut, Work
-from trendweave.results.types import ResultColumn, column_type, result_schema
+from trendweave.programs.operators.joins.searches import NARROW, Way
+from trendweave.programs.operators.joins.sides import Sides, read_side_codes, read_sides, result_columns, write_pairs
+from trendweave.programs.operators.ordering import OrderedSide, order_events, order_ties
+from trendweave.programs.operators.steps import CarriedSteps, WaitingSteps
+from trendweave.programs.program import EVERYTHING, Output, Scope, Steps, TimeCut, Work
+from trendweave.results.types import ResultColumn, column_type
 from trendweave.rows.codes import key_codes
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import CHUNK, TIME
-from trendweave.rows.prepared import adopt_rows
-from trendweave.rows.times import TimeType, as_steps, keep_rows_with_time, time_type
+from trendweave.rows.times import as_steps, time_type
 
 #: Columns of events are kept under names that no column of ours has.
 _RAW = "event_"
@@ -36,7 +40,7 @@ _CHUNK = 8
 
 
 @dataclass(frozen=True)
-class WindowJoin:
+class WindowJoin(BoundOperator):
     """Pairs of events of two sides. A prepared row is an event of one side, or of both.
 
     Attributes:
@@ -60,10 +64,6 @@ class WindowJoin:
     way: Way | None = None
 
     @property
-    def text(self) -> str:
-        return self.plan.text
-
-    @property
     def facts(self) -> tuple[str, ...]:
         asked = (repr(self.plan.condition), repr(self.plan.left), repr(self.plan.right))
         return ("join", self.plan.text, self.time, *asked, *self.plan.keys, "by", *self.plan.order_by)
@@ -73,20 +73,8 @@ class WindowJoin:
         return "joins"
 
     @cached_property
-    def moment(self) -> pa.DataType:
-        return column_type(self.events, (self.time,))
-
-    @cached_property
-    def time_type(self) -> TimeType:
-        return time_type(self.moment)
-
-    @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
         return result_columns(self.plan, self.events, self.time, self.sides.columns)
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return result_schema(self.result)
 
     @cached_property
     def condition(self) -> JoinCondition:
@@ -100,11 +88,10 @@ class WindowJoin:
     # Prepared rows
 
     @cached_property
-    def _columns(self) -> dict[str, str]:
-        """Columns of events besides the time, by their names in prepared rows."""
+    def columns(self) -> dict[Path, str]:
         used = [name for own in self.sides.columns.values() for name in own.values() if name != self.time]
         marked = [] if self.sides.marked_by is None else [self.sides.marked_by]
-        return {f"{_RAW}{name}": name for name in dict.fromkeys([*marked, *used])}
+        return {(name,): f"{_RAW}{name}" for name in dict.fromkeys([*marked, *used])}
 
     def _prepared(self, column: str) -> str:
         return TIME if column == self.time else f"{_RAW}{column}"
@@ -122,33 +109,10 @@ class WindowJoin:
         """The columns of keys in prepared rows."""
         return tuple(self._prepared(name) for name in self.plan.keys)
 
-    @cached_property
-    def needs(self) -> Needs:
-        return Needs(
-            time=self.time,
-            type=None,
-            read=tuple(dict.fromkeys([self.time, *self._columns.values()])),
-            columns=tuple((name, st.Attribute((column,))) for name, column in self._columns.items()),
-            together=tuple((name,) for name in self.keys),
-        )
-
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        rows = events.num_rows
-        events, missing = keep_rows_with_time(events, self.time)
-        columns = {TIME: events.column(self.time)}
-        columns |= {name: _plain(events.column(column)) for name, column in self._columns.items()}
-        prepared = pa.table(columns)
+        prepared, dropped = super().prepare(events)
         self._side_codes(prepared)
-        return prepared, Dropped(rows, missing)
-
-    def adopt(self, rows: pa.Table) -> pa.Table:
-        """Spark hands timestamps over in the session's zone."""
-        rows = adopt_rows(rows, self.moment, ())
-        for name, column in self._columns.items():
-            wanted, place = column_type(self.events, (column,)), rows.schema.get_field_index(name)
-            if rows.schema.field(place).type != wanted:
-                rows = rows.set_column(place, name, rows.column(place).cast(wanted))
-        return rows
+        return prepared, dropped
 
     def _side_codes(self, rows: pa.Table) -> np.ndarray | None:
         marked_by = self.sides.marked_by
@@ -227,9 +191,6 @@ class WindowJoin:
 
     # In parts, and piece by piece
 
-    def partials(self) -> PartialResults | None:
-        return None
-
     @property
     def reach(self) -> int | None:
         """How many steps back windows reach; None where that is not a matter of time."""
@@ -252,15 +213,6 @@ class WindowJoin:
     def problems_of_early_rows(self) -> list[Problem]:
         message = "pairs are returned as soon as the later event is final; there are no early rows"
         return [Problem("TW409", message, "remove early=")]
-
-    def describe_key(self, rows: pa.Table, row: int) -> str:
-        names = zip(self.plan.keys, self.keys, strict=True)
-        return ", ".join(f"{shown}={rows.column(name)[row].as_py()}" for shown, name in names) or "(none)"
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Values instead of a dictionary of them."""
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _wanted(side: OrderedSide, scope: Scope) -> np.ndarray | None:
@@ -289,3 +241,57 @@ def bind_join(plan: JoinPlan, events: pa.Schema, time: str, device: str = "cpu")
     kind = time_type(column_type(events, (time,)))
     windows = (in_steps(plan.left, kind), in_steps(plan.right, kind))
     return WindowJoin(plan, events, time, read_sides(plan, events, time), *windows, device)
+
+
+def find_candidate_share(join: WindowJoin, rows: pa.Table) -> float:
+    """The share of candidates among all pairs of events that windows bring together: those that fit by themselves, have
+    equal values, and lie in a band where that is narrow.
+
+    Args:
+        join: What is joined.
+        rows: Some prepared rows of it.
+    """
+    asked = join.condition
+    if not (asked.equal or asked.left or asked.right or asked.bands):
+        return 1.0
+    left, right = join.order(rows)
+    if not left.key.size or not right.key.size:
+        return 1.0
+    fitting = find_fitting(join.condition, left, right, join.prepared_sides)
+    share = _share_of_equal(fitting, is_self_join=left is right)
+    for kept in (fitting.left, fitting.right):
+        share *= 1.0 if kept is None else float(np.mean(kept))
+    in_band = _share_in_band(join, left, right)
+    return share if in_band > NARROW else share * in_band
+
+
+def _share_of_equal(fitting: Fitting, is_self_join: bool) -> float:
+    """Of all pairs, those of equal values. An event of a self-join meets itself once, which says nothing of others."""
+    if fitting.left_codes is None or fitting.right_codes is None:
+        return 1.0
+    left, right = (codes[codes >= 0] for codes in (fitting.left_codes, fitting.right_codes))
+    size = int(max(left.max(initial=-1), right.max(initial=-1))) + 1
+    equal = float(np.dot(np.bincount(left, minlength=size), np.bincount(right, minlength=size)))
+    pairs = float(fitting.left_codes.size) * fitting.right_codes.size
+    if is_self_join:
+        equal, pairs = max(0.0, equal - left.size), max(1.0, pairs - fitting.left_codes.size)
+    return equal / pairs
+
+
+def _share_in_band(join: WindowJoin, left: OrderedSide, right: OrderedSide) -> float:
+    """Of all pairs, those that the first band leaves; 1.0 where there is none, or none of numbers. That events of a
+    self-join meet themselves does not count."""
+    for band in join.condition.bands:
+        own = as_floats(evaluate_on_side(band.left, left, join.prepared_sides["left"]))
+        others = as_floats(evaluate_on_side(band.right, right, join.prepared_sides["right"]))
+        if own is None or others is None:
+            continue
+        least, most = band.around(own[0], of_left=True)
+        members = np.sort(others[0][others[1]])
+        inside = np.searchsorted(members, most, "right") - np.searchsorted(members, least)
+        found, pairs = int(inside[own[1]].sum()), own[0].size * others[0].size
+        if left is right:
+            itself = own[1] & others[1] & (least <= others[0]) & (others[0] <= most)
+            found, pairs = found - int(itself.sum()), max(1, pairs - own[0].size)
+        return found / pairs
+    return 1.0

@@ -1,4 +1,4 @@
-"""Two inputs as one stream of events that carry their side, so that places need not know about joins."""
+"""Two inputs as one stream of events that carry their side, and the rows that pairs of them make."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
 from trendweave.planning.operator_plans import JoinPlan
+from trendweave.programs.operators.ordering import OrderedSide
+from trendweave.programs.program import TRENDS
+from trendweave.results.types import ResultColumn, column_type
+from trendweave.rows.encoded import TIME
+from trendweave.rows.ordering import take_rows
 
 #: The column of merged events that tells their side: 0 is left, 1 is right.
 SIDE = "trendweave_side"
@@ -196,3 +201,55 @@ def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     except pa.ArrowInvalid as error:
         message = f"{field.name} does not fit {field.type}, which both sides have in common: {error}"
         raise DataError([Problem("TW305", message, "cast it on both sides")]) from None
+
+
+def result_columns(
+    plan: JoinPlan, events: pa.Schema, time: str, columns: Mapping[str, Mapping[str, str]]
+) -> tuple[ResultColumn, ...]:
+    """The time, keys once, then all other columns of the left and of the right side.
+
+    Args:
+        plan: The join.
+        events: The columns of events.
+        time: The column that holds the time.
+        columns: By side: the names of its columns, and the columns of events.
+    """
+    found = [(time, time), *((key, key) for key in plan.keys)]
+    for side, own in columns.items():
+        found += [(f"{side}_{name}", column) for name, column in own.items() if name not in plan.keys]
+    return tuple(ResultColumn(name, column_type(events, (column,)), (column,)) for name, column in found)
+
+
+def write_pairs(
+    schema: pa.Schema,
+    keys: Sequence[str],
+    columns: Mapping[str, Mapping[str, str]],
+    sides: tuple[OrderedSide, OrderedSide],
+    ranks: tuple[np.ndarray, np.ndarray],
+    counted: bool,
+) -> list[pa.RecordBatch]:
+    """Result rows of some pairs.
+
+    Args:
+        schema: The columns of the result.
+        keys: The columns of keys.
+        columns: By side: the names of its columns, and those of prepared rows.
+        sides: The left and the right events.
+        ranks: The left and the right ranks of pairs.
+        counted: With a last column that says that each row is one.
+    """
+    taken: dict[str, pa.ChunkedArray] = {}
+    times = []
+    for (side, own), rows, places in zip(columns.items(), sides, ranks, strict=True):
+        times.append(take_rows(rows.table.column(TIME), places))
+        for name, column in own.items():
+            shown = name if name in keys else f"{side}_{name}"
+            if shown not in taken:
+                taken[shown] = times[-1] if column == TIME else take_rows(rows.table.column(column), places)
+    is_left = pa.array(sides[0].steps[ranks[0]] >= sides[1].steps[ranks[1]])
+    taken[schema.names[0]] = pc.if_else(is_left, *times)
+    arrays = [taken[field.name].cast(field.type) for field in schema]
+    table = pa.table(arrays, schema)
+    if counted:
+        table = table.append_column(TRENDS, pa.array(np.ones(table.num_rows)))
+    return table.to_batches()

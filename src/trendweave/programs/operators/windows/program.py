@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import Problem
+from trendweave.language.durations import duration_text
 from trendweave.planning.operator_plans import AggregatePlan, RowCount, Window
 from trendweave.planning.plan import Path
-from trendweave.programs.operators.windows.aggregates import Windowed, read_column, write_aggregate
-from trendweave.programs.operators.windows.bound import BoundWindows
+from trendweave.programs.operators.bound import BoundOperator
+from trendweave.programs.operators.ordering import OrderedRows, order_rows, order_windows, rank_keys
+from trendweave.programs.operators.steps import CountSteps, FoldedSteps
+from trendweave.programs.operators.windows.aggregates import Windowed, moving, read_column, write_aggregate
 from trendweave.programs.operators.windows.edges import (
     ALL_WINDOWS,
     StepSpan,
@@ -22,14 +26,11 @@ from trendweave.programs.operators.windows.edges import (
     last_moments,
     time_windows,
 )
-from trendweave.programs.operators.windows.folded_steps import FoldedSteps
-from trendweave.programs.operators.windows.moving import moving
-from trendweave.programs.operators.windows.ordered_rows import OrderedRows, order_rows, order_windows, rank_keys
-from trendweave.programs.operators.windows.outputs import END, START, read_outputs
-from trendweave.programs.operators.windows.steps import CountSteps
-from trendweave.programs.program import EVERYTHING, TRENDS, Output, Scope, Steps, TimeCut
+from trendweave.programs.operators.windows.outputs import END, START, Outputs, read_outputs, result_columns
+from trendweave.programs.operators.windows.slices import foldable
+from trendweave.programs.program import EVERYTHING, TRENDS, Output, Scope, Steps, TimeCut, Work
 from trendweave.programs.trends.steps import TrendSteps
-from trendweave.results.types import Numbers, column_type
+from trendweave.results.types import Numbers, ResultColumn, column_type
 from trendweave.rows.closing import Closing
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK
@@ -41,8 +42,70 @@ _CHUNK = 9
 
 
 @dataclass(frozen=True)
-class WindowAggregates(BoundWindows):
-    """Aggregates of windows of time or of events."""
+class WindowAggregates(BoundOperator):
+    """Aggregates of windows of time or of events, bound to the columns of events.
+
+    Attributes:
+        plan: What is asked.
+        events: The columns of the events.
+        time: The column that holds the time.
+        numbers: How sums of whole numbers are written.
+        window: The windows; those of time in steps of the time column.
+        outputs: What is asked for, in types.
+        device: Where sums and extremes of windows are computed.
+    """
+
+    plan: AggregatePlan
+    events: pa.Schema
+    time: str
+    numbers: Numbers
+    window: StepSpan | RowCount
+    outputs: Outputs
+    device: str = "cpu"
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        asked = (repr(self.plan.window), repr(self.plan.outputs), *self.plan.keys, "by", *self.plan.order_by)
+        # States of windows of time hold sums of floats, where earlier ones held limbs.
+        kind = "windows" if isinstance(self.window, RowCount) else "windows of slices"
+        return (kind, self.plan.text, self.time, self.numbers, *asked)
+
+    @property
+    def work(self) -> Work:
+        return "windows"
+
+    @cached_property
+    def result(self) -> tuple[ResultColumn, ...]:
+        return result_columns(self.plan, self.outputs, self.events, self.time)
+
+    # Prepared rows
+
+    @cached_property
+    def columns(self) -> dict[Path, str]:
+        """What is read of an event besides its time, by name in prepared rows: keys, what orders events of one time,
+        and what is aggregated, each as columns stand in the schema."""
+        first = [(name,) for name in (*self.plan.keys, *self.ties_first)]
+        later = {asked.path for asked in self.outputs.asked if asked.path is not None}
+        in_schema = sorted(later, key=lambda path: (self.events.get_field_index(path[0]), path))
+        return {path: f"column_{number}" for number, path in enumerate(dict.fromkeys([*first, *in_schema]))}
+
+    @property
+    def ties_first(self) -> tuple[str, ...]:
+        """What orders events of one time first of all; of windows of time their order does not matter."""
+        return self.plan.order_by if isinstance(self.window, RowCount) else ()
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the keys, in prepared rows."""
+        return tuple(self.columns[(name,)] for name in self.plan.keys)
+
+    @cached_property
+    def ties(self) -> tuple[str, ...] | None:
+        """The columns that order events of one time, in prepared rows; None where that does not matter."""
+        if not isinstance(self.window, RowCount):
+            return None
+        measured = [name for path, name in self.columns.items() if path in {one.path for one in self.outputs.asked}]
+        return tuple(dict.fromkeys([*(self.columns[(name,)] for name in self.ties_first), *measured]))
 
     # All at once
 
@@ -58,34 +121,51 @@ class WindowAggregates(BoundWindows):
 
     def write(self, rows: OrderedRows, edges: WindowEdges, counted: bool = False) -> pa.Table:
         """Result rows of windows, in order of their time, then of the start of the window, then of the key."""
-        seen: dict[Path, Windowed] = {}
         means = moving(self.device, edges)
-        values = []
-        for asked in self.outputs.asked:
-            if asked.path is None:
-                values.append(pa.array(edges.high - edges.low))
-                continue
-            shown = ".".join(asked.path)
-            if asked.path not in seen:
-                seen[asked.path] = read_column(rows, self.columns[asked.path], shown, means)
-            values.append(write_aggregate(asked.function, asked.result, seen[asked.path], shown))
+        values = self.aggregate(
+            edges.high - edges.low, lambda path: read_column(rows, self.columns[path], ".".join(path), means)
+        )
         return self.finish(rows, edges, values, counted)
+
+    def aggregate(self, lengths: np.ndarray, read: Callable[[Path], Windowed]) -> list[pa.Array]:
+        """All that is asked of windows with so many rows; `read` gives a column as windows see it."""
+        read = cache(read)
+        return [
+            pa.array(lengths)
+            if asked.path is None
+            else write_aggregate(asked.function, asked.result, read(asked.path), ".".join(asked.path))
+            for asked in self.outputs.asked
+        ]
 
     def finish(
         self, rows: OrderedRows, edges: WindowEdges, values: Sequence[pa.Array], counted: bool = False
     ) -> pa.Table:
-        """The same of what was computed of each window."""
-        *times, sorted_by = self._times(rows, edges)
-        keys = [shown_key(rows.of_keys(name, edges.key)) for name in self.keys]
-        arrays = [*keys, *times, *self.outputs.show(values, self.result[len(self.keys) + 3 :])]
-        table = pa.table(
-            [array.cast(field.type) for array, field in zip(arrays, self.schema, strict=True)], self.schema
-        )
+        """Result rows of what was computed of each window."""
+        if isinstance(self.window, RowCount):
+            start, end = edges.first(rows.moment), edges.last(rows.moment)
+            sorted_by: tuple[np.ndarray, ...] = (start, end)
+        else:
+            assert edges.number is not None
+            start = edges.number * self.window.slide
+            end, sorted_by = start + self.window.length, (start,)
+        table = self.show([rows.of_keys(name, edges.key) for name in self.keys], start, end, values)
         if counted:
             table = table.append_column(TRENDS, pa.array(np.ones(table.num_rows)))
         if rows.starts.size <= 2:
             return table
         return table.take(pa.array(order_windows(rows.key_ranks()[edges.key], *sorted_by)))
+
+    def show(
+        self, keys: Sequence[pa.Array], start: np.ndarray, end: np.ndarray, values: Sequence[pa.Array]
+    ) -> pa.Table:
+        """Keys, edges and aggregates of windows as columns of the result."""
+        kind = self.time_type
+        last = as_times(end, kind)
+        moments = last if isinstance(self.window, RowCount) else last_moments(end, kind)
+        outputs = self.outputs.show(values, self.result[len(keys) + 3 :])
+        arrays = [*map(_shown_key, keys), as_times(start, kind), last, moments, *outputs]
+        fields = zip(arrays, self.schema, strict=True)
+        return pa.table([array.cast(field.type) for array, field in fields], self.schema)
 
     def arrange(self, rows: pa.Table) -> pa.Table:
         """Result rows of several parts in the order of one; rows of one key and window stay in theirs."""
@@ -98,24 +178,7 @@ class WindowAggregates(BoundWindows):
             return rows
         return pa.table([take_rows(column, order) for column in rows.columns], rows.schema)
 
-    def _times(
-        self, rows: OrderedRows, edges: WindowEdges
-    ) -> tuple[pa.Array, pa.Array, pa.Array, tuple[np.ndarray, ...]]:
-        """Start, end and time of rows, and by what they are ordered, the last counts most."""
-        if isinstance(self.window, RowCount):
-            start, end = edges.first(rows.moment), edges.last(rows.moment)
-            last = as_times(end, self.time_type)
-            return as_times(start, self.time_type), last, last, (start, end)
-        assert edges.number is not None
-        start = edges.number * self.window.slide
-        end = start + self.window.length
-        shown = as_times(start, self.time_type), as_times(end, self.time_type), last_moments(end, self.time_type)
-        return (*shown, (start,))
-
     # In parts, and piece by piece
-
-    def partials(self) -> None:
-        return None
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """A chunk of time owns the windows that begin in it."""
@@ -139,6 +202,47 @@ class WindowAggregates(BoundWindows):
             message = "windows of events are returned as soon as they are full; there are no early rows"
             return [Problem("TW409", message, "remove early=")]
         return []
+
+    @property
+    def folds(self) -> bool:
+        """Whether rows are folded on a stream: all values fit 64 bits, and sums are written as they are."""
+        kinds = [(one, None if one.path is None else column_type(self.events, one.path)) for one in self.outputs.asked]
+        plain = self.numbers == "decimal" or not any(
+            one.function == "SUM" and not pa.types.is_floating(kind) for one, kind in kinds
+        )
+        return plain and foldable([(one.function, one.path, kind) for one, kind in kinds])
+
+    @cached_property
+    def folded_paths(self) -> tuple[Path, ...]:
+        """The columns that slices keep something of."""
+        return tuple(dict.fromkeys(one.path for one in self.outputs.asked if one.path is not None))
+
+    @cached_property
+    def folded_columns(self) -> list[tuple[str, pa.DataType]]:
+        """The same in prepared rows, with their types; NULL for those of which values are only counted."""
+        more = {one.path for one in self.outputs.asked if one.function != "COUNT"}
+        return [
+            (self.columns[path], column_type(self.events, path) if path in more else pa.null())
+            for path in self.folded_paths
+        ]
+
+    # In words
+
+    def describe(self) -> list[str]:
+        """What is done, in plain words."""
+        per_key = f" of each {', '.join(self.plan.keys)}" if self.plan.keys else ""
+        if isinstance(self.window, RowCount):
+            rows, slide = self.window.rows, self.window.slide
+            kept = f"the last {max(rows - 1, 0):,} events at most" if rows > 1 else "nothing"
+            return [
+                f"windows of {rows:,} events{per_key}, every {slide:,} events",
+                f"kept on a stream: {kept}{per_key}",
+            ]
+        step = self.time_type.step
+        length, every = duration_text(self.window.length * step), duration_text(self.window.slide * step)
+        each = "a row for each slice between the edges of windows" if self.folds else "the events"
+        kept = f"kept on a stream: {each}{per_key}, while windows are open"
+        return [f"windows of {length}{per_key}, every {every}", kept]
 
 
 def bind_windows(
@@ -168,10 +272,10 @@ def _in_steps(window: Window, kind: TimeType) -> StepSpan | RowCount:
     return StepSpan(steps_of(window.length, kind, "within"), steps_of(window.slide, kind, "slide"))
 
 
-def shown_key(keys: pa.Array) -> pa.Array:
+def _shown_key(keys: pa.Array) -> pa.Array:
     """Keys as they are shown: -0.0 and 0.0 are one key."""
     if pa.types.is_float16(keys.type):  # Arrow does not add them
-        return shown_key(keys.cast(pa.float32())).cast(keys.type)
+        return _shown_key(keys.cast(pa.float32())).cast(keys.type)
     return pc.add(keys, pa.scalar(0.0, keys.type)) if pa.types.is_floating(keys.type) else keys
 
 

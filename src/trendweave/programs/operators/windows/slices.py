@@ -15,16 +15,13 @@ import pyarrow.compute as pc
 
 from trendweave.planning.plan import Path
 from trendweave.programs.operators.measured import Measured, measure
-from trendweave.programs.operators.partials import ColumnPart, Partials, choose, merge, summarise
-from trendweave.programs.operators.sums import Sums
+from trendweave.programs.operators.ordering import OrderedRows
+from trendweave.programs.operators.partials import Partials, choose, from_table, merge, summarise, to_table
 from trendweave.programs.operators.windows.edges import StepSpan
-from trendweave.programs.operators.windows.ordered_rows import OrderedRows
 from trendweave.rows.codes import first_of_each, key_codes
 
 #: The column with the beginning of a slice, in steps, and that with how many events it has.
-BEGIN, COUNT = "begin", "count"
-#: The columns with sums; floats have one.
-_SUMS = ("sum", "upper sum")
+BEGIN, COUNT = "number", "count"
 
 
 @dataclass(frozen=True)
@@ -60,34 +57,15 @@ class Slices:
 
     def write(self) -> pa.Table:
         """A table that is carried on."""
-        columns = {name: self.keys.column(name) for name in self.keys.column_names if name != COUNT}
-        columns |= {BEGIN: pa.array(self.parts.number), COUNT: pa.array(self.parts.count)}
-        for number, part in enumerate(self.parts.columns):
-            columns |= {
-                f"known {number}": pa.array(part.known),
-                f"nans {number}": pa.array(part.nans),
-                f"low {number}": pa.array(part.low),
-                f"high {number}": pa.array(part.high),
-            }
-            columns |= {f"{name} {number}": pa.array(own) for name, own in zip(_SUMS, part.sums.parts, strict=False)}
-        return pa.table(columns)
+        table = to_table(self.parts)
+        for name in self.keys.column_names:
+            table = table if name == COUNT else table.append_column(name, self.keys.column(name))
+        return table
 
     @staticmethod
-    def read(table: pa.Table, keys: tuple[str, ...], columns: int) -> Slices:
-        """What `write` wrote, of so many columns."""
-
-        def get(name: str) -> np.ndarray:
-            return np.asarray(table.column(name).combine_chunks().to_numpy(zero_copy_only=False))
-
-        parts = []
-        for number in range(columns):
-            sums = Sums(
-                np.stack([get(f"{name} {number}") for name in _SUMS if f"{name} {number}" in table.column_names])
-            )
-            low, high, known, nans = (get(f"{name} {number}") for name in ("low", "high", "known", "nans"))
-            parts.append(ColumnPart(low, high, known, nans, sums))
-        none = np.zeros(table.num_rows, np.int64)
-        return Slices(table.select([*keys, COUNT]), Partials(get(BEGIN), get(COUNT), none, none, tuple(parts)))
+    def read(table: pa.Table, keys: tuple[str, ...]) -> Slices:
+        """What `write` wrote."""
+        return Slices(table.select([*keys, COUNT]), from_table(table))
 
 
 def begin_of(moment: np.ndarray, window: StepSpan) -> np.ndarray:

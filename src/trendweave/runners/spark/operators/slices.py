@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from trendweave.programs.operators.windows.folded_steps import FoldedSteps
+from trendweave.programs.operators.steps import FoldedSteps
 from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.operators.windows.slices import BEGIN, Slices, merge_slices
 from trendweave.rows.arrow_bytes import as_stream, from_stream
@@ -140,7 +140,7 @@ class MergeTask:
             for payload in batch.column("payload"):
                 table = from_stream(payload.as_py())
                 if BEGIN in table.column_names:
-                    slices.append(Slices.read(table, self.program.keys, columns))
+                    slices.append(Slices.read(table, self.program.keys))
                 else:
                     rows.append(table)
         if not slices and not rows:

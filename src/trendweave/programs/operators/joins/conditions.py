@@ -1,14 +1,11 @@
-"""Bands: what a condition says of the difference of a left and a right value, as in `abs(left.x - right.x) <= 0.1`.
-
-A band finds candidates, and every candidate is tested by the condition itself. So bands may be a little too wide, and
-they are: by more than all rounding of floats in a condition.
-"""
+"""What a join's condition says: equalities, conditions on one side, bands, and the rest."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +14,12 @@ import pyarrow.types as types
 
 from trendweave.expressions.arrow.evaluate import evaluate
 from trendweave.expressions.arrow.values import TICKS_PER_SECOND, to_float
+from trendweave.expressions.compiled.condition import NotCompiled, compile_condition
 from trendweave.language import syntax_tree as st
+from trendweave.language.durations import duration_text
+from trendweave.language.printer import print_expression
+from trendweave.planning.operator_plans import JoinPlan, RowCount, Window
+from trendweave.programs.operators.joins.sides import Sides
 
 _MARGIN = 2.0**-48
 #: Numbers below this are far from all that floats cannot hold.
@@ -206,3 +208,137 @@ def as_floats(column: pa.Array) -> tuple[np.ndarray, np.ndarray] | None:
         return None
     valid = np.asarray(column.is_valid())
     return pc.fill_null(column, 0.0).to_numpy(zero_copy_only=False), valid
+
+
+@dataclass(frozen=True, slots=True)
+class JoinCondition:
+    """A condition in parts that must all be true.
+
+    Attributes:
+        equal: Expressions on the left and on the right side that must be equal.
+        left: Conditions on the left side alone, or on none.
+        right: Conditions on the right side alone.
+        pairs: What is left to be asked of pairs, bands included.
+        bands: Differences of a left and a right value that must lie between two numbers, the narrowest first.
+    """
+
+    equal: tuple[tuple[st.Expression, st.Expression], ...]
+    left: tuple[st.Expression, ...]
+    right: tuple[st.Expression, ...]
+    pairs: tuple[st.Expression, ...]
+    bands: tuple[Band, ...]
+
+
+@lru_cache(256)  # as a look at devices asks several times
+def read_parts(condition: st.Expression | None) -> JoinCondition:
+    """Take a condition apart.
+
+    Args:
+        condition: Names columns as `left.x` and `right.x`; None: every pair.
+    """
+    equal: list[tuple[st.Expression, st.Expression]] = []
+    alone: dict[str, list[st.Expression]] = {"left": [], "right": []}
+    pairs: list[st.Expression] = []
+    for part in _conjuncts(condition):
+        sides = sides_of(part)
+        if len(sides) < 2:
+            alone[next(iter(sides), "left")].append(part)
+            continue
+        match part:
+            case st.Comparison(operator="=", left=one, right=other):
+                if (sides_of(one), sides_of(other)) == ({"left"}, {"right"}):
+                    equal.append((one, other))
+                    continue
+                if (sides_of(one), sides_of(other)) == ({"right"}, {"left"}):
+                    equal.append((other, one))
+                    continue
+        pairs.append(part)
+    return JoinCondition(
+        tuple(equal), tuple(alone["left"]), tuple(alone["right"]), tuple(pairs), find_bands(pairs, sides_of)
+    )
+
+
+def _conjuncts(condition: st.Expression | None) -> Iterator[st.Expression]:
+    match condition:
+        case None:
+            return
+        case st.AllOf(parts=parts):
+            for part in parts:
+                yield from _conjuncts(part)
+        case st.Between(operand=operand, low=low, high=high, negated=False):
+            yield st.Comparison(">=", operand, low)
+            yield st.Comparison("<=", operand, high)
+        case _:
+            yield condition
+
+
+def sides_of(expression: st.Expression) -> set[str]:
+    """The sides whose columns an expression names."""
+    return {node.names[0] for node in expression.walk() if isinstance(node, st.Attribute)}
+
+
+def rename(expression: st.Expression, new_names: Callable[[tuple[str, ...]], tuple[str, ...]]) -> st.Expression:
+    """An expression with other names of columns."""
+    if isinstance(expression, st.Attribute):
+        return st.Attribute(new_names(expression.names))
+    return st.copy_node(expression, lambda node: rename(node, new_names))
+
+
+def describe_join(plan: JoinPlan, condition: JoinCondition, sides: Sides, events: pa.Schema) -> list[str]:
+    """Lines about windows, how pairs are found, and what is kept on a stream."""
+    per_key = f" of each {', '.join(plan.keys)}" if plan.keys else ""
+    lines = [
+        f"a left event meets {_window(plan.right)}{per_key} on the right",
+        f"a right event meets {_window(plan.left)}{per_key} on the left",
+    ]
+    if sides.marked_by is None:
+        lines.append("self-join: every event is on both sides")
+    if condition.equal:
+        shown = " and ".join(f"{print_expression(one)} = {print_expression(other)}" for one, other in condition.equal)
+        lines.append(f"partners are looked up by {shown}")
+    for side, parts in (("left", condition.left), ("right", condition.right)):
+        if parts:
+            shown = " AND ".join(map(print_expression, parts))
+            lines.append(f"{side} events are kept out of pairs unless {shown}")
+    lines += _describe_tests(condition, sides, events)
+    kept = "events of the last " + " and ".join(dict.fromkeys(_kept(window) for window in (plan.left, plan.right)))
+    return [*lines, f"kept on a stream: {kept}{per_key}"]
+
+
+def side_columns(sides: Sides, events: pa.Schema) -> dict[str, pa.Schema]:
+    """The columns of each side, under the names that conditions have for them."""
+    return {
+        side: pa.schema([events.field(column).with_name(name) for name, column in own.items()])
+        for side, own in sides.columns.items()
+    }
+
+
+def _describe_tests(condition: JoinCondition, sides: Sides, events: pa.Schema) -> list[str]:
+    if not condition.pairs:
+        return ["every pair of them is a row"]
+    schemas = side_columns(sides, events)
+    reasons = []
+    for part in condition.pairs:
+        found = compile_condition(part, schemas)
+        if isinstance(found, NotCompiled):
+            reasons.append(f"{print_expression(part)} is tested column by column, as {found.reason} is not compiled")
+    if condition.bands:
+        band = condition.bands[0]
+        found_by = f"{print_expression(band.left)} and {print_expression(band.right)}"
+        return [f"partners are found in sorted order of {found_by} where that leaves few, then tested", *reasons]
+    rest: st.Expression = condition.pairs[0] if len(condition.pairs) == 1 else st.AllOf(condition.pairs)
+    return [f"all pairs are tested by {print_expression(rest)}", *reasons]
+
+
+def _window(window: Window) -> str:
+    if isinstance(window, RowCount):
+        every = "" if window.slide == 1 else f", which moves every {window.slide:,} events"
+        return f"the last {window.rows:,} events{every}"
+    every = "" if window.slide is None else f", which moves every {duration_text(window.slide)}"
+    return f"events of the last {duration_text(window.length)}{every}"
+
+
+def _kept(window: Window) -> str:
+    if isinstance(window, RowCount):
+        return f"{window.rows + window.slide - 1:,} events"
+    return duration_text(window.length + (window.slide or 0))

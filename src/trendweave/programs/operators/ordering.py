@@ -1,0 +1,213 @@
+"""Rows in the one order that windows are cut from: by key, by time, and events of one time by their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from trendweave.expressions.arrow.values import join_chunks
+from trendweave.kernels.sorting import order_by_time, stable_order
+from trendweave.rows.codes import key_codes, order_codes
+from trendweave.rows.encoded import TIME
+from trendweave.rows.ordering import sort_by_key_and_time, take_rows
+from trendweave.rows.times import TimeType, as_steps
+
+
+def value_order(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """Numbers in the order of values: NULL first, NaN above all numbers, -0.0 equal to 0.0; lists and structs by how
+    they are written. Values of types without an order are equal."""
+    if pa.types.is_nested(column.type):
+        written = [None if value is None else repr(value) for value in column.to_pylist()]
+        column = pa.chunked_array([written], pa.string())
+    elif column.type == pa.uint64():
+        column = column.cast(pa.decimal128(20, 0))  # which holds all of them
+    elif pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64)
+    try:
+        return order_codes(column, column)[0]
+    except pa.ArrowNotImplementedError:
+        return np.asarray(column.is_valid()).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class OrderedSide:
+    """The events of a side. A rank is a number in the order of all, a place one in that of keys.
+
+    Attributes:
+        table: Its rows by rank.
+        steps: Their times.
+        key: The number of each row's key.
+        before: Per key, how many events are gone.
+    """
+
+    table: pa.Table
+    steps: np.ndarray
+    key: np.ndarray
+    before: np.ndarray
+
+    @property
+    def has_one_key(self) -> bool:
+        """Are places ranks?"""
+        return self.before.size == 1
+
+    @cached_property
+    def by_key(self) -> np.ndarray:
+        """The rank at each place."""
+        return np.arange(self.key.size) if self.has_one_key else np.argsort(self.key, kind="stable")
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        """The place of each rank."""
+        if self.has_one_key:
+            return self.by_key
+        place = np.empty(self.key.size, np.int64)
+        place[self.by_key] = np.arange(self.key.size)
+        return place
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """The first place of each key, and the end of the last."""
+        if self.has_one_key:
+            return np.array([0, self.key.size])
+        return np.searchsorted(self.key[self.by_key], np.arange(self.before.size + 1))
+
+    @cached_property
+    def times(self) -> np.ndarray:
+        """The times by place."""
+        return self.steps if self.has_one_key else self.steps[self.by_key]
+
+
+def order_events(
+    table: pa.Table, key: np.ndarray, before: np.ndarray, kind: TimeType, ties: Sequence[str]
+) -> OrderedSide:
+    """Bring events of a side into order: by time, those of one time by their values.
+
+    Args:
+        table: Prepared rows of a side.
+        key: The number of each row's key.
+        before: Per key, how many events are gone.
+        kind: How the time column counts.
+        ties: The columns that order events of one time; the first counts most.
+    """
+    steps = as_steps(table.column(TIME), kind)
+    order = None
+    if not (steps[1:] >= steps[:-1]).all():
+        order = np.argsort(steps, kind="stable")
+        steps = steps[order]
+    order = order_ties(steps, order, [table.column(name) for name in ties])
+    if order is not None:
+        columns = [take_rows(column, order) for column in table.columns]
+        table, key = pa.table(columns, table.column_names), key[order]
+    return OrderedSide(table, steps, key, before)
+
+
+def order_ties(
+    steps: np.ndarray,
+    order: np.ndarray | None,
+    ties: Sequence[pa.ChunkedArray | np.ndarray],
+    starts: np.ndarray | int = 0,
+) -> np.ndarray | None:
+    """The order after sorting rows of one time by their values; only those are looked at.
+
+    Args:
+        steps: The times of rows, in order.
+        order: The rows in this order; None where they stand in it.
+        ties: What orders rows of one time, by row; the first counts most.
+        starts: Where keys begin, if rows stand by key.
+    """
+    same = np.zeros(steps.size + 1, np.bool_)
+    np.equal(steps[1:], steps[:-1], out=same[1:-1])
+    same[starts] = False
+    tied = np.flatnonzero(same[:-1] | same[1:])
+    if not tied.size:
+        return order
+    run = np.cumsum(~same[:-1])[tied]
+    rows = tied if order is None else order[tied]
+    columns = [one[rows] if isinstance(one, np.ndarray) else value_order(take_rows(one, rows)) for one in ties]
+    by_value = np.lexsort((*columns[::-1], run))
+    if np.array_equal(by_value, np.arange(by_value.size)):
+        return order
+    ordered = np.arange(steps.size) if order is None else order.copy()
+    ordered[tied] = rows[by_value]
+    return ordered
+
+
+@dataclass(frozen=True)
+class OrderedRows:
+    """Rows by key and time.
+
+    Attributes:
+        table: The rows as they came.
+        order: The row of the table at each place; None where they stand in order.
+        starts: Where each key begins, and the end of the last.
+        moment: The times in order, in steps.
+        key_rows: A row of the table per key.
+        keys: The columns of the keys.
+    """
+
+    table: pa.Table
+    order: np.ndarray | None
+    starts: np.ndarray
+    moment: np.ndarray
+    key_rows: np.ndarray
+    keys: tuple[str, ...]
+
+    def of_keys(self, name: str, keys: np.ndarray | slice = slice(None)) -> pa.Array:
+        """Values of a column that all rows of a key have in common, of some keys."""
+        return join_chunks(take_rows(self.table.column(name), self.key_rows[keys]))
+
+    def arrange(self, values: np.ndarray) -> np.ndarray:
+        """What stands for the rows of the table, in order."""
+        return values if self.order is None else values[self.order]
+
+    def key_ranks(self) -> np.ndarray:
+        """The place of each key in the order of values: NULL first, NaN above all numbers."""
+        return rank_keys([self.table.column(name) for name in self.keys], self.key_rows)
+
+
+def order_rows(table: pa.Table, keys: tuple[str, ...], kind: TimeType, ties: Sequence[str] | None) -> OrderedRows:
+    """Bring rows into order.
+
+    Args:
+        table: Prepared rows.
+        keys: The columns of the keys.
+        kind: How the time column counts.
+        ties: The columns that order events of one time, the first counts most; None where their order does not matter.
+    """
+    codes = key_codes([table.column(name) for name in keys], table.num_rows)
+    moment = as_steps(table.column(TIME), kind)
+    count = int(codes.max()) + 1 if codes.size else 0
+    order, starts, moment = sort_by_key_and_time(codes, moment, count)
+    if ties:
+        order = order_ties(moment, order, [table.column(name) for name in ties], starts)
+    first = starts[:-1] if order is None else order[starts[:-1]]
+    return OrderedRows(table, order, starts, moment, first, keys)
+
+
+def rank_keys(columns: Sequence[pa.ChunkedArray], rows: np.ndarray) -> np.ndarray:
+    """The place of some rows, one per key, in the order of their keys."""
+    values = [value_order(take_rows(column, rows)) for column in columns]
+    ranks = np.empty(rows.size, np.int64)
+    ranks[np.lexsort(values[::-1]) if values else slice(None)] = np.arange(ranks.size)
+    return ranks
+
+
+def order_windows(rank: np.ndarray, start: np.ndarray, end: np.ndarray | None = None) -> np.ndarray:
+    """The order of windows by their end, then by their start, then by the rank of their key; windows of one key that
+    are equal in both stay in their order. Without ends, starts alone tell."""
+    order = stable_order(rank, int(rank.max(initial=0)) + 1)[0]
+    last = start if end is None else end
+    found, _, moments = order_by_time(np.zeros(order.size, np.int64), last[order], 1)
+    order = order[found]
+    if end is None:
+        return order
+    same = np.zeros(order.size + 1, np.bool_)
+    np.equal(moments[1:], moments[:-1], out=same[1:-1])
+    tied = np.flatnonzero(same[:-1] | same[1:])
+    windows = order[tied]
+    order[tied] = windows[np.lexsort((start[windows], np.cumsum(~same[:-1])[tied]))]
+    return order

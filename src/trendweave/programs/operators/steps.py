@@ -1,0 +1,282 @@
+"""Operators piece by piece: what waits for the watermark, what is carried on, and when rows come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave.planning.operator_plans import RowCount
+from trendweave.planning.plan import Path
+from trendweave.programs.carry import FOLDED
+from trendweave.programs.operators.joins.candidates import ActiveWindow
+from trendweave.programs.operators.ordering import OrderedRows, OrderedSide, order_rows
+from trendweave.programs.operators.sums import count_between
+from trendweave.programs.operators.windows.aggregates import SlicedColumn
+from trendweave.programs.operators.windows.edges import ALL_WINDOWS, StepSpan, count_windows, time_windows
+from trendweave.programs.operators.windows.slices import BEGIN, Slices, fold_rows, merge_slices
+from trendweave.programs.program import Carry, Scope, Step
+from trendweave.rows.closing import Closing
+from trendweave.rows.times import check_edges
+
+if TYPE_CHECKING:
+    from trendweave.programs.operators.joins.program import WindowJoin
+    from trendweave.programs.operators.windows.program import WindowAggregates
+
+#: Before and after all times, which have 64 bits.
+FIRST, LAST = -(2**63), 2**63
+
+
+class UpToWatermark:
+    """What such steps have in common. Rows come out as soon as the watermark has passed them, so there are no earlier
+    ones to look at."""
+
+    __slots__ = ()
+
+    @property
+    def pane(self) -> int | None:
+        return None
+
+    @property
+    def folds(self) -> bool:
+        return False
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        return None if waiting is None else waiting[0] + 1
+
+    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        return FIRST, LAST if watermark is None else watermark
+
+    def keeps_from(self, watermark: int) -> int:
+        return watermark
+
+    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        return 0, 0
+
+    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
+        return ()
+
+
+#: What is carried on: rows of windows that have begun, and a row per key whose next window is still to begin.
+_BEGUN, _SKIPPED = "begun", "skipped"
+#: How many events come before the next window, in the latter.
+_SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class CountSteps(UpToWatermark):
+    """Windows of events: of each key, the events of its next window that have come are carried on, or how many have to
+    come before that window begins."""
+
+    program: WindowAggregates
+    carries: bool = True
+
+    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        if not rows.num_rows:
+            return Step((), carry)
+        program = self.program
+        window = program.window
+        assert isinstance(window, RowCount)
+        begun = carry.get(_BEGUN)
+        together = rows if begun is None else pa.concat_tables([begun, rows.select(begun.column_names)])
+        skipped = carry.get(_SKIPPED)
+        marks = 0 if skipped is None else skipped.num_rows
+        if skipped is not None and marks:
+            # A row of each key that is skipped comes first, to be found among the keys.
+            together = pa.concat_tables([skipped.drop_columns([_SKIP]), together])
+        ordered = order_rows(together, program.keys, program.time_type, program.ties)
+        skip = np.zeros(ordered.starts.size - 1, np.int64)
+        if skipped is not None and marks:
+            ordered, skip = _without_marks(ordered, marks, skipped.column(_SKIP).to_numpy())
+        edges = count_windows(ordered.starts, window, skip)
+        counts = np.bincount(edges.key, minlength=skip.size)
+        table = program.write(ordered, edges)
+        return Step(table.to_batches(), _carry_on(ordered, skip + counts * window.slide))
+
+
+def _without_marks(rows: OrderedRows, marks: int, skips: np.ndarray) -> tuple[OrderedRows, np.ndarray]:
+    """Rows without those that only tell how many events of their key are skipped, and these numbers by key."""
+    order = np.arange(rows.moment.size) if rows.order is None else rows.order
+    is_mark = order < marks
+    key = np.repeat(np.arange(rows.key_rows.size), np.diff(rows.starts))
+    skip = np.zeros(rows.key_rows.size, np.int64)
+    skip[key[is_mark]] = skips[order[is_mark]]
+    starts = np.zeros(rows.starts.size, np.int64)
+    np.cumsum(np.bincount(key[~is_mark], minlength=skip.size), out=starts[1:])
+    return replace(rows, order=order[~is_mark], starts=starts, moment=rows.moment[~is_mark]), skip
+
+
+def _carry_on(rows: OrderedRows, next_window: np.ndarray) -> Carry:
+    """What is kept after the first events of each key, as many as come before its next window, are gone."""
+    counts = np.diff(rows.starts)
+    if rows.order is None and counts.size == 1 and next_window[0] < counts[0]:
+        return {_BEGUN: rows.table.slice(next_window[0]).combine_chunks()}
+    order = np.arange(rows.moment.size) if rows.order is None else rows.order
+    place = np.arange(order.size) - np.repeat(rows.starts[:-1], counts)
+    kept = order[place >= np.repeat(next_window, counts)]
+    waits = np.flatnonzero(next_window > counts)
+    carry = {}
+    if kept.size:
+        carry[_BEGUN] = rows.table.take(pa.array(kept)).combine_chunks()
+    if waits.size:
+        marks = rows.table.take(pa.array(rows.key_rows[waits]))
+        carry[_SKIPPED] = marks.append_column(_SKIP, pa.array((next_window - counts)[waits]))
+    return carry
+
+
+#: What is carried on of windows of time.
+_SLICES = f"{FOLDED}slices"
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedSteps(UpToWatermark):
+    """Windows of time without events: rows that the watermark has passed are folded into slices, so that what is kept
+    grows with keys and slices. Where rows are shown early they wait, and are not folded."""
+
+    program: WindowAggregates
+    window: StepSpan
+    closing: Closing
+    carries: bool = True
+
+    @property
+    def folds(self) -> bool:
+        return True
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        dues = [] if waiting is None else [self.closing.due(*waiting, watermark)]
+        if _SLICES in carry:
+            begin = pc.min(carry[_SLICES].column(BEGIN)).as_py()
+            dues.append(self.closing.due(begin, begin, watermark))
+        return min(dues, default=None)
+
+    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        program, columns = self.program, self.program.folded_columns
+        several = [Slices.read(carry[_SLICES], program.keys)] if _SLICES in carry else []
+        if rows.num_rows:
+            several.append(self.fold(rows))
+        if not several:
+            return Step(())
+        slices = merge_slices(several, len(columns))
+        first, last = self.closing.windows(before, watermark)
+        batches = self.close(slices, (first, last)).to_batches() if first <= last else ()
+        if watermark is None:
+            return Step(batches)
+        kept = slices.parts.number >= (last + 1) * self.window.slide
+        if not kept.any():
+            return Step(batches)
+        return Step(batches, {_SLICES: slices.choose(kept).write()})
+
+    def fold(self, rows: pa.Table) -> Slices:
+        """Prepared rows as slices.
+
+        Raises:
+            DataError: The edge of a window does not fit 64 bits.
+        """
+        ordered = order_rows(rows, self.program.keys, self.program.time_type, None)
+        check_edges(ordered.moment, max(self.window.length, self.window.slide))
+        return fold_rows(ordered, self.program.folded_columns, self.window)
+
+    def close(self, slices: Slices, bounds: tuple[int, int] = ALL_WINDOWS) -> pa.Table:
+        """Result rows of slices that were merged, of the windows between two numbers."""
+        rows = slices.in_order()
+        edges = time_windows(rows.moment, rows.starts, self.window, bounds)
+        program, parts = self.program, slices.parts
+
+        def read(path: Path) -> SlicedColumn:
+            place = program.folded_paths.index(path)
+            return SlicedColumn(program.folded_columns[place][1], parts.columns[place], edges.low, edges.high)
+
+        values = program.aggregate(count_between(parts.count, edges.low, edges.high), read)
+        return program.finish(rows, edges, values)
+
+
+#: Events that later ones may meet, in the carry, and the column with their numbers among those of their key and side.
+_HELD, _NUMBER = "held", "number"
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingSteps(UpToWatermark):
+    """Where both windows are of time, events wait as long as windows reach."""
+
+    program: WindowJoin
+    reach: int
+    carries: bool = False
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        """The first event behind the watermark is passed; else all events can be let go."""
+        if waiting is None:
+            return None
+        if watermark is not None and waiting[1] < watermark:
+            return waiting[1] + self.reach + 1
+        return (waiting[0] if watermark is None else max(waiting[0], watermark)) + 1
+
+    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        return FIRST if before is None else before - self.reach, LAST if watermark is None else watermark
+
+    def keeps_from(self, watermark: int) -> int:
+        return watermark - self.reach
+
+    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        scope = Scope() if before is None else Scope(windows=(before, LAST))
+        return Step(self.program.compute(rows, scope).batches)
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedSteps(UpToWatermark):
+    """Where a window counts events, those that it may still hold are carried, with their numbers."""
+
+    program: WindowJoin
+    carries: bool = True
+
+    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        program, held = self.program, carry.get(_HELD)
+        numbers = np.full(rows.num_rows, -1)
+        if held is not None:
+            rows = pa.table({name: rows.column(name) for name in rows.column_names})  # all of them nullable
+            rows = pa.concat_tables([held.select(rows.column_names).cast(rows.schema), rows])
+            numbers = np.concatenate([held.column(_NUMBER).to_numpy(), numbers])
+        left, right = program.order(rows, numbers)
+        scope = Scope() if before is None else Scope(windows=(before, LAST))
+        batches = program.write(left, right, scope).batches
+        if watermark is None:
+            return Step(batches)
+        # What is kept is decided now, and rows are made while they are read.
+        kept = self._kept(left, right, watermark)
+        return Step(batches, {_HELD: kept} if kept.num_rows else {})
+
+    def _kept(self, left: OrderedSide, right: OrderedSide, watermark: int) -> pa.Table:
+        found = []
+        masks = [
+            _still_held(side, window, watermark)
+            for side, window in ((left, self.program.left_window), (right, self.program.right_window))
+        ]
+        if left is right:
+            masks = [masks[0] | masks[1]]
+        for side, mask in zip((left, right), masks, strict=False):
+            numbers = np.empty(side.key.size, np.int64)
+            numbers[side.by_key] = side.before[side.key[side.by_key]] + _numbers_in_keys(side)
+            kept = side.table.append_column(_NUMBER, pa.array(numbers))
+            found.append(kept.filter(pa.array(mask)))
+        # Rows of one side have no columns of the other.
+        return pa.concat_tables(found, promote_options="default").combine_chunks()
+
+
+def _numbers_in_keys(side: OrderedSide) -> np.ndarray:
+    """By place: how many events of the key stand before it."""
+    return np.arange(side.key.size) - side.starts[side.key[side.by_key]]
+
+
+def _still_held(side: OrderedSide, window: ActiveWindow, watermark: int) -> np.ndarray:
+    """By rank: events that a window may hold at the watermark or later."""
+    if not isinstance(window, RowCount):
+        return side.steps >= watermark - window.reach
+    seen = side.before + np.diff(side.starts)
+    begin = np.maximum((seen - window.rows) // window.slide * window.slide, 0)
+    held = np.empty(side.key.size, np.bool_)
+    key = side.key[side.by_key]
+    held[side.by_key] = side.before[key] + _numbers_in_keys(side) >= begin[key]
+    return held
