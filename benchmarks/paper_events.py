@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from time import process_time, thread_time
+from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ import pyarrow as pa
 from numba.core import event
 
 import trendweave
+from benchmarks.compiling import Compiling
 from trendweave.planning.plan import SlidingWindow
 
 QUERIES = sorted((Path(__file__).parents[1] / "examples" / "queries").glob("*.tw"))
@@ -27,6 +28,11 @@ EVENTS_OF_LISTS = 300_000
 #: Without windows and keys, a count of trends that repeat has a bit per event, and is kept once per rank with a
 #: condition; a list of trends that repeat doubles with each event, any other grows with a power of their number.
 EVENTS_OF_LONG_COUNTS, EVENTS_OF_LONG_RANKS, EVENTS_OF_LONG_LISTS, EVENTS_OF_LISTED_SEQUENCES = 20_000, 4_000, 16, 60
+#: Of these lists, whose trends are as many as pairs of events, or more.
+_OF_QUERIES = {
+    "thesis_dynamic_index_selection": 20_000, "thesis_insider_trading": 500, "thesis_kleene_plus": 5_000,
+    "thesis_rising_temperature": 20_000,
+}  # fmt: skip
 _PER_SECOND = 1
 _KEYS, _KEYS_OF_LISTS = 1_000, 300_000
 _FEW_VALUES = {"sector", "mapper", "district", "segment"}
@@ -50,7 +56,7 @@ def make_case(path: Path) -> Case:
     plan = query.plan
     types = sorted({column.type for column in plan.needed_columns if column.type is not None})
     names = sorted({name for column in plan.needed_columns for (name, *_) in column.paths})
-    count = _count(query)
+    count = _OF_QUERIES.get(path.stem) or _count(query)
     random = np.random.default_rng(1)
     keys = _KEYS_OF_LISTS if query.lists_trends else _KEYS
     microseconds = np.arange(count) * (10**6 // _PER_SECOND)
@@ -85,25 +91,6 @@ def _column(name: str, text: str, count: int, keys: int, random: np.random.Gener
         return pa.array(random.integers(0, 10 if name in _FEW_VALUES else keys, count))
     low, high = _RANGES.get(name, (0, 100))
     return pa.array(random.integers(low, high, count) if name == "BEAT" else random.uniform(low, high, count))
-
-
-class Compiling(event.Listener):  # type: ignore[misc]
-    """Seconds of CPU that Numba compiles for, by function; what it compiles on the way belongs to the outermost one."""
-
-    def __init__(self) -> None:
-        self.seconds = dict[str, float]()
-        self._began = list[float]()
-
-    def on_start(self, event: Any) -> None:
-        """Numba calls this before it compiles a function."""
-        self._began.append(thread_time())
-
-    def on_end(self, event: Any) -> None:
-        """And this behind it."""
-        began = self._began.pop()
-        if not self._began:
-            name = event.data["dispatcher"].py_func.__qualname__
-            self.seconds[name] = self.seconds.get(name, 0.0) + thread_time() - began
 
 
 def main() -> None:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from numba.core import event
 
 import trendweave
+from benchmarks.compiling import Compiling
 from tests import preloading_daemon
 from tests.profiles import PROFILE
 from tests.scheduling import SparkBesideTheRest
@@ -32,9 +34,12 @@ _FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSyst
 _FETCHED = frozenset({"kafka_servers", "browser"})
 #: Of every JVM that Spark starts: compile quickly and not well, as tests are over before better code would pay.
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: What Numba compiles in this process, and how long it did in those that ran tests for this one.
+_COMPILING, _COMPILED_BESIDE = Compiling(), list[float]()
 
 
 def pytest_configure() -> None:
+    event.register("numba:compile", _COMPILING)
     os.environ.setdefault("SPARK_SUBMIT_OPTS", _JAVA_OPTIONS)
     # Whether code is compiled depends on what ran before: no test is to find a word about it on stderr.
     os.environ.setdefault("TRENDWEAVE_PROGRESS", "off")
@@ -111,8 +116,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in set(left_out)]
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["compiling"] = sum(_COMPILING.seconds.values())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    _COMPILED_BESIDE.append(getattr(node, "workeroutput", {}).get("compiling", 0.0))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say at the end, where it is seen, that Kafka tests were skipped, or which connector they really used."""
+    """Say at the end, where it is seen, how long was compiled (in other processes than those that run tests nobody
+    counts it), and that Kafka tests were skipped, or which connector they really used."""
+    compiled = sum(_COMPILING.seconds.values()) + sum(_COMPILED_BESIDE)
+    terminalreporter.line(f"Numba has compiled for {compiled:.1f} s of CPU time.")
     skipped = [one for one in terminalreporter.getreports("skipped") if kafka_setup.SKIPPED in str(one.longrepr)]
     if skipped:
         terminalreporter.section("Kafka")

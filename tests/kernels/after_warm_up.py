@@ -31,16 +31,18 @@ from trendweave.kernels.many_queries import (
     SharedRows,
     aggregate_shared,
 )
+from trendweave.kernels.stopping import heed_stop
 
 ROWS = 70  # enough for counts beyond 64 bits
 
 
 def all_kernels():
-    """{name: dispatcher} of all compiled functions in the package."""
+    """{name: dispatcher} of all compiled functions in the package, but for what only loops that are written call: it is
+    loaded when one of a new shape is compiled."""
     found = {}
     for module in pkgutil.walk_packages(trendweave.kernels.__path__, "trendweave.kernels."):
         for value in vars(importlib.import_module(module.name)).values():
-            if isinstance(value, Kernel):
+            if isinstance(value, Kernel) and value is not heed_stop:
                 found[f"{value.__module__}.{value.__name__}"] = value.compiled
     return found
 

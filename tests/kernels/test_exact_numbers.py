@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from tests.kernels.random_cases import examples
-from trendweave.kernels import packs
+from trendweave.kernels import numba_packs, packs
 from trendweave.kernels.aggregates.exact_numbers import from_limbs, from_words
 from trendweave.kernels.long_products import divide_by, multiply_by, write_one_less
 
@@ -54,6 +54,9 @@ def test_products_whose_factors_enter_and_leave(factors, leave, twos):
     words = np.zeros(expected.bit_length() // 64 + 1, np.uint64)
     write_one_less(limbs, used, twos, words, 0)
     assert from_words(words, np.array([0, words.size]), signed=False).tolist() == [expected]
+
+
+assert numba_packs.__name__ in packs.NUMBA_SIDES  # imported here, as no kernel does it for a bare function
 
 
 @njit

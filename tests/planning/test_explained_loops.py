@@ -39,6 +39,15 @@ def test_texts_are_python_and_bounded(text: str) -> None:
     assert len(loops.split("\n")) <= 300
 
 
+def test_loops_of_streams_that_forget_events_are_shown_as_well() -> None:
+    text = "RETURN COUNT(*), MAX(B.x) PATTERN SEQ(A, NOT N, B+) WITHIN 1 hour SLIDE 30 minutes"
+    loops = trendweave.query(text).explain(loop=True)
+    shown = loops.partition("# On streams and piece by piece, where events are forgotten:")[2]
+    names = [node.name for node in ast.walk(ast.parse(shown)) if isinstance(node, ast.FunctionDef)]
+    assert names == ["fold_on", "fold_on", "apply", "apply"]
+    assert "where events are forgotten" not in trendweave.query(QUERIES["scan"]).explain(loop=True)
+
+
 def test_it_is_the_text_that_runs() -> None:
     query = trendweave.query(QUERIES["ranks"])
     events = pa.table(

@@ -11,6 +11,8 @@ def add_at(places: np.ndarray, values: np.ndarray, count: int) -> np.ndarray | N
     """Sums of int64 or float64 values by place; None where a sum of whole numbers does not fit 64 bits."""
     if values.dtype == np.float64:
         return np.bincount(places, values, count)
+    if values.size and max(int(values.max()), -int(values.min())) * values.size < 2**53:  # floats hold them all
+        return np.bincount(places, values, count).astype(np.int64)
     # Halves apart, as neither sum can pass 64 bits: there are fewer than 2**31 values.
     low, high = np.zeros((2, count), np.int64)
     np.add.at(low, places, values & ((1 << _LOW_BITS) - 1))

@@ -12,6 +12,7 @@ from trendweave.errors import DataError, OptionError, Problem
 from trendweave.kernel_cache.kernel import recorded_texts
 from trendweave.planning.plan import Plan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
+from trendweave.programs.program import NO_CARRY
 
 if TYPE_CHECKING:
     from trendweave.programs.program import Program
@@ -21,15 +22,23 @@ if TYPE_CHECKING:
 Check: TypeAlias = Callable[[pa.Schema], None]
 #: Events of each type that are made up, a second after each other.
 _EVENTS_PER_TYPE = 3
+_FOLDING = "# On streams and piece by piece, where events are forgotten:\n\n"
 _NONE = "No loop is written for this query: what runs is the same for all of its kind."
 
 
 def explain_loops(program: Program, events: pa.Table) -> str:
-    """The text of each loop that many such events would be gone over with, in the order in which they run."""
+    """The text of each loop that many such events would be gone over with, in the order in which they run; of programs
+    that forget events, the loops of streams as well."""
     with recorded_texts(only_write=True) as texts:
         rows, _ = program.prepare(events)
         for _ in program.compute(rows).batches:
             pass
+    steps = program.steps()
+    if steps is not None and steps.folds:
+        with recorded_texts(only_write=True) as folding:
+            for _ in steps.step(rows, NO_CARRY, None, None).batches:
+                pass
+        texts = [*texts, *([_FOLDING + folding[0], *folding[1:]] if folding else [])]
     return "\n\n".join(texts) or _NONE
 
 

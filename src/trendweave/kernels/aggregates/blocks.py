@@ -38,7 +38,7 @@ def cut_blocks(rows: Rows, most_lanes: int) -> Blocks:
     opens = begins.copy()
     begins[1:] |= (first[1:] != first[:-1]) | (last[1:] != last[:-1])
     start = np.flatnonzero(begins)
-    end = np.append(start[1:], first.size)
+    end = np.append(start[1:], first.size)[: start.size]  # of no rows there is none
     segment = np.flatnonzero(np.diff(rows.segment_starts))[np.cumsum(opens[start]) - 1]
     first, last = first[start], last[start]
     inside = first <= last
@@ -54,7 +54,7 @@ def cut_blocks(rows: Rows, most_lanes: int) -> Blocks:
     # The part of its segment, so many windows each, in which a run begins and ends.
     alone = np.ones(start.size, bool)
     alone[1:] = segment[1:] != segment[:-1]
-    base = np.repeat(first[alone], np.diff(np.append(np.flatnonzero(alone), start.size)))
+    base = first[alone][np.cumsum(alone) - 1]
     low, high = (first - base) // most_lanes, (last - base) // most_lanes
     before = np.where(alone, -1, np.concatenate([[-1], high])[:-1])
     after = np.where(np.append(alone, True)[1:], high + 1, np.append(low, 0)[1:])
@@ -69,10 +69,11 @@ def cut_blocks(rows: Rows, most_lanes: int) -> Blocks:
 def _count_up(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The numbers from low to high of each entry, and the entries that they are of."""
     counts = np.maximum(high - low + 1, 0)
-    if (counts == 1).all():
-        return np.arange(counts.size), low
+    if counts.max(initial=0) <= 1:
+        entry = np.flatnonzero(counts)
+        return entry, low[entry]
     entry = np.repeat(np.arange(low.size), counts)
-    return entry, low[entry] + np.arange(entry.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    return entry, (low + counts - np.cumsum(counts))[entry] + np.arange(entry.size)
 
 
 def narrow_blocks(blocks: Blocks, rows: Rows, most_lanes: int) -> Blocks:

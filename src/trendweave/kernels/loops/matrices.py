@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape, add_product
-from trendweave.kernels.loops.propagate import ANY_IN, CARRY
+from trendweave.kernels.loops.limbs import ANY_IN, CARRY
 from trendweave.kernels.loops.text import Text
 from trendweave.kernels.loops.vectors import Numbers
 
@@ -333,19 +333,18 @@ class _Apply(Matrices):
         shape, text, size = self.shape, self.text, self.shape.past + 1
         text.put(f"total = {self.zero}", *(["bound = 0.0"] if shape.is_checked else []))
         with text.block(f"for i in range({shape.lines})"):
-            before = "i" if not shape.is_vector else str(shape.past)
 
             def ways(of_part: int) -> str:
                 return f"maps[at + (q * {shape.components} + {of_part}) * {shape.lines} + i]"
 
             if self.largest:
-                text.put(f"left = vector[{part * size} + {before}]", f"right = {ways(part)}")
+                text.put(f"left = vector[{part * size} + i]", f"right = {ways(part)}")
                 self.multiply("left", "right", "total")
             else:
-                text.put(f"left = vector[{before}]", f"right = {ways(part)}")
+                text.put("left = vector[i]", f"right = {ways(part)}")
                 self.multiply("left", "right", "total")
                 if part:
-                    text.put(f"left = vector[{part * size} + {before}]", f"right = {ways(0)}")
+                    text.put(f"left = vector[{part * size} + i]", f"right = {ways(0)}")
                     self.multiply("left", "right", "total")
         if shape.is_checked:
             with text.block(f"if bound >= 2.0**{CHECKED_BITS}"):

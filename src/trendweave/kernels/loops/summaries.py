@@ -549,6 +549,13 @@ def _run_apply(
     shape: FoldShape, maps: np.ndarray, bounds: tuple[np.ndarray, np.ndarray], results: np.ndarray, interpreted: bool
 ) -> np.ndarray:
     fits = np.ones(bounds[0].size, np.bool_)
+    if shape.is_vector:  # what ends trends is all there is to read
+        is_there = bounds[1] > bounds[0]
+        ends = maps[bounds[0][is_there]].reshape(-1, shape.past, shape.components)[:, list(shape.final)]
+        largest = shape.numbers is Numbers.LARGEST
+        results[~is_there] = NO_TREND if largest else 0
+        results[is_there] = ends.max(axis=1, initial=NO_TREND) if largest else ends.sum(axis=1)
+        return fits
     text, takes = write_apply(shape)
     given = {
         "low": bounds[0], "high": bounds[1], "maps": make_writable(maps).reshape(-1), "results": results.reshape(-1),
