@@ -205,6 +205,40 @@ class Steps(Protocol):
         """Current rows of what is still open and changed by rows between these times."""
 
 
+#: Before and after all times, which have 64 bits.
+FIRST, LAST = -(2**63), 2**63
+
+
+class UpToWatermark:
+    """What steps have in common that take rows as soon as the watermark has passed them, so that no windows wait for
+    others and there are no earlier rows to look at."""
+
+    __slots__ = ()
+
+    @property
+    def pane(self) -> int | None:
+        return None
+
+    @property
+    def folds(self) -> bool:
+        return False
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        return None if waiting is None else waiting[0] + 1
+
+    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        return FIRST, LAST if watermark is None else watermark
+
+    def keeps_from(self, watermark: int) -> int:
+        return watermark
+
+    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        return 0, 0
+
+    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
+        return ()
+
+
 class Program(Protocol):
     """A plan bound to the columns of some events: the same object in every place."""
 

@@ -13,7 +13,6 @@ from trendweave.kernels.intervals.situations import RUNNING
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Path
 from trendweave.results.types import length_type
-from trendweave.rows.codes import key_codes
 from trendweave.rows.times import TimeType, as_times, steps_of
 
 
@@ -134,24 +133,6 @@ class IntervalResults:
         numbers = pa.array(steps / 1e6 if self.kind.is_float else steps)
         return numbers.cast(length_type(self.kind.arrow))
 
-    def counts(self, situations: Situations, found: Matches) -> pa.Table:
-        """Count matches per window and group. A match counts in each window that holds it, from its first start to its
-        detection.
-
-        Args:
-            situations: The situations.
-            found: The matches.
-
-        Returns:
-            A row per window and group.
-        """
-        grouped = [output.path for output in self.plan.outputs if output.function is None]
-        group = self._groups([path for path in grouped if path is not None])
-        first = situations.start[found.situation].min(axis=1) if found.moment.size else found.moment
-        of = group[situations.partition[found.situation[:, 0]]]
-        windows, groups, numbers = count_ranges(*self.window_range(first, found.moment), of)
-        return self.count_table(windows, self._first_of(group)[groups], numbers)
-
     def window_range(self, first: np.ndarray, moment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Find the windows that hold matches.
 
@@ -162,40 +143,8 @@ class IntervalResults:
         Returns:
             The first and the last number of a window; the first is larger where there is none.
         """
-        length, slide = self.window_lengths()
+        length, slide = window_lengths(self.plan, self.kind)
         return np.floor_divide(moment - length, slide) + 1, np.floor_divide(first, slide)
-
-    def count_table(self, windows: np.ndarray, partition: np.ndarray, numbers: np.ndarray) -> pa.Table:
-        """Write counts per window and group.
-
-        Args:
-            windows: The numbers of the windows.
-            partition: A partition of each group.
-            numbers: The counts.
-
-        Returns:
-            A row per window and group.
-        """
-        length, slide = self.window_lengths()
-        columns = [self.times(windows * slide), self.times(windows * slide + length)]
-        for output in self.plan.outputs:
-            columns.append(pa.array(numbers) if output.function else self.key(output.path or (), partition))
-        return self.table(columns)
-
-    def window_lengths(self) -> tuple[int, int]:
-        """WITHIN and EVERY in steps of the time column."""
-        assert self.plan.within is not None
-        assert self.plan.every is not None
-        return steps_of(self.plan.within, self.kind, "WITHIN"), steps_of(self.plan.every, self.kind, "EVERY")
-
-    def _groups(self, paths: list[Path]) -> np.ndarray:
-        """The number of each partition's group."""
-        columns = [pa.chunked_array([self.keys[self.plan.partition_by.index(path)]]) for path in paths]
-        return key_codes(columns, self.partitions)
-
-    @staticmethod
-    def _first_of(group: np.ndarray) -> np.ndarray:
-        return np.unique(group, return_index=True)[1]
 
     def table(self, columns: list[pa.Array]) -> pa.Table:
         """Make the table of columns that are computed.
@@ -208,6 +157,13 @@ class IntervalResults:
         """
         cast = [column.cast(field.type) for column, field in zip(columns, self.schema, strict=True)]
         return pa.table(cast, schema=self.schema)
+
+
+def window_lengths(plan: IntervalPlan, kind: TimeType) -> tuple[int, int]:
+    """WITHIN and EVERY in steps of the time column."""
+    assert plan.within is not None
+    assert plan.every is not None
+    return steps_of(plan.within, kind, "WITHIN"), steps_of(plan.every, kind, "EVERY")
 
 
 def count_ranges(first: np.ndarray, last: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

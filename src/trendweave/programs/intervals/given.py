@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.evaluate import column_of, is_true
-from trendweave.kernels.intervals.situations import RUNNING, rows_reaching
+from trendweave.kernels.intervals.situations import RUNNING, Situations
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation
 from trendweave.programs.intervals.rows import TIME, IntervalRows
-from trendweave.programs.intervals.situations import Lengths, SituationBuffers, good_length
+from trendweave.programs.intervals.situations import Lengths, SituationBuffers, find_certain_times
 from trendweave.results.types import times_type
 from trendweave.rows.codes import key_codes
 from trendweave.rows.dropped import Dropped
@@ -30,7 +30,7 @@ def prepare_given(plan: IntervalPlan, preparation: IntervalPreparation, given: p
     columns = plan.intervals
     given, null_time = keep_rows_with_time(given, columns.start)
     null_name = given.column(columns.name).null_count
-    names = pc.index_in(_plain(given.column(columns.name)), value_set=pa.array(plan.names, pa.string()))
+    names = pc.index_in(pc.cast(given.column(columns.name), pa.string()), value_set=pa.array(plan.names, pa.string()))
     kind = pc.fill_null(names, -1).to_numpy().astype(np.int64)
     for number, condition in enumerate(preparation.now):
         if condition is not None:
@@ -53,10 +53,6 @@ def prepare_given(plan: IntervalPlan, preparation: IntervalPreparation, given: p
     return table, Dropped(rows, null_time + wrong, null_name, other)
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.cast(column, pa.string())
-
-
 def find_given_situations(
     plan: IntervalPlan, preparation: IntervalPreparation, table: pa.Table, lengths: Lengths
 ) -> tuple[IntervalRows, SituationBuffers]:
@@ -77,52 +73,15 @@ def find_given_situations(
         np.searchsorted(codes[order], np.arange(partitions + 1)),
     )  # fmt: skip
     kind, codes, start, end = kind[order], codes[order], start[order], end[order]
-    by_kind = np.argsort(kind, kind="stable")
-    certain = _certain(plan, lengths, kind, codes, start, end, partitions)
     place = np.arange(order.size)
+    found = Situations(kind, codes, start, end, place, place + 1, np.zeros(order.size, np.bool_))
+    # Time passes with the starts and ends of a partition's intervals.
+    ended = end != RUNNING
+    moments, of = np.concatenate([start, end[ended]]), np.concatenate([codes, codes[ended]])
+    passing = np.lexsort((moments, of))
+    edges = np.searchsorted(of[passing], np.arange(partitions + 1))
+    certain = find_certain_times(plan, lengths, found, moments[passing], edges[codes], edges[codes + 1])
+    by_kind = np.argsort(kind, kind="stable")
     same = (kind[by_kind][1:] == kind[by_kind][:-1]) & (codes[by_kind][1:] == codes[by_kind][:-1])
     disjoint = not bool((same & (start[by_kind][1:] < end[by_kind][:-1])).any())
-    situations = SituationBuffers(
-        kind=kind[by_kind],
-        partition=codes[by_kind],
-        start=start[by_kind],
-        end=end[by_kind],
-        certain=certain[by_kind],
-        first_row=place[by_kind],
-        end_row=place[by_kind] + 1,
-        carried=np.zeros(order.size, np.bool_),
-        offsets=np.searchsorted(kind[by_kind], np.arange(len(plan.situations) + 1)),
-        partitions=partitions,
-        disjoint=disjoint,
-    )
-    return rows, situations
-
-
-def _certain(
-    plan: IntervalPlan,
-    lengths: Lengths,
-    kind: np.ndarray,
-    partition: np.ndarray,
-    start: np.ndarray,
-    end: np.ndarray,
-    partitions: int,
-) -> np.ndarray:
-    """When an interval is known to be long enough: time passes with the starts and ends of its partition."""
-    ended = end != RUNNING
-    moments = np.concatenate([start, end[ended]])
-    of = np.concatenate([partition, partition[ended]])
-    order = np.lexsort((moments, of))
-    moments, edges = moments[order], np.searchsorted(of[order], np.arange(partitions + 1))
-    certain = end.copy() if plan.at_end else start.copy()
-    for k, situation in enumerate(plan.situations):
-        of_kind = kind == k
-        low, high = lengths.low[k], lengths.high[k]
-        if high is not None or plan.at_end:
-            certain[of_kind] = end[of_kind]
-        elif situation.low is not None:
-            places = np.flatnonzero(of_kind)
-            first, last = edges[partition[places]], edges[partition[places] + 1]
-            row = rows_reaching(moments, start[places] + low, first, last)
-            certain[places] = np.where(row < last, moments[np.minimum(row, moments.size - 1)], RUNNING)
-        certain[of_kind & ended & ~good_length(end - start, low, high)] = RUNNING
-    return certain
+    return rows, SituationBuffers.of(found, certain, by_kind, len(plan.situations), partitions, disjoint)

@@ -44,6 +44,7 @@ class FoundMatches:
 
     @staticmethod
     def join_parts(parts: list[FoundMatches], kinds: int) -> FoundMatches:
+        parts = [part for part in parts if part.moment.size]
         if not parts:
             return FoundMatches.none(kinds)
         if len(parts) == 1:
@@ -85,10 +86,14 @@ class Matcher:
     def __post_init__(self) -> None:
         self._masks = constraint_masks(self.plan)
 
-    def all_matches(self, situations: SituationBuffers) -> FoundMatches:
-        low, high = situations.bounds()
+    def all_matches(
+        self, situations: SituationBuffers, low: np.ndarray | None = None, high: np.ndarray | None = None
+    ) -> FoundMatches:
+        """The matches of all situations, or of those between the bounds of each kind and partition, in blocks."""
+        if low is None or high is None:
+            low, high = situations.bounds()
         parts = [self.join(situations, *block) for block in self._blocks(situations, low, high)]
-        return FoundMatches.join_parts([part for part in parts if part.moment.size], len(self.plan.situations))
+        return FoundMatches.join_parts(parts, len(self.plan.situations))
 
     def join(self, situations: SituationBuffers, low: np.ndarray, high: np.ndarray) -> FoundMatches:
         """The matches of the situations between the bounds of each kind and partition."""

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.intervals.situations import RUNNING
-from trendweave.programs.intervals.rows import encode_events
-from trendweave.programs.intervals.situations import Lengths, SituationBuffers, find_all_situations, good_length
+from trendweave.kernels.intervals.situations import RUNNING, Situations
+from trendweave.programs.intervals.counts import add_up
+from trendweave.programs.intervals.partitions import number_partitions
+from trendweave.programs.intervals.situations import SituationBuffers
 from trendweave.programs.program import TRENDS, Scope
 from trendweave.results.interval_table import IntervalResults
-from trendweave.results.partials import exact_sums
-from trendweave.rows.codes import first_of_each, key_codes
 
 if TYPE_CHECKING:
     from trendweave.programs.intervals.program import IntervalMatches
@@ -34,26 +33,18 @@ class CountParts:
 
     @property
     def together(self) -> tuple[str, ...]:
-        counts = self._counts()
+        counts = {output.name for output in self.program.plan.outputs if output.function is not None}
         return tuple(name for name in self.schema.names if name not in counts)
-
-    def _counts(self) -> set[str]:
-        return {output.name for output in self.program.plan.outputs if output.function is not None}
 
     def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
         return self.program.compute_table(rows, Scope(scope.windows, scope.chunk))
 
     def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        codes = key_codes([parts.column(name) for name in self.together], parts.num_rows)
-        first = first_of_each(codes)
-        totals = {name: exact_sums(codes, parts.column(name).to_numpy(), first.size) for name in self._counts()}
-        rows = parts.take(pa.array(first))
-        columns = [pa.array(totals[name]) if name in totals else rows.column(name) for name in self.schema.names]
-        result = pa.table(columns, schema=self.schema)
+        names = [name for name in self.schema.names if name not in self.together]
+        result = add_up(parts, names).cast(self.schema)
         if not scope.counted:
             return result
-        counts = next(iter(totals.values()))
-        return result.append_column(TRENDS, pa.array(counts.astype(np.float64)))
+        return result.append_column(TRENDS, result.column(names[0]).cast(pa.float64()))
 
 
 #: `piece` is the time of the first step of a stretch, `last` that of its last; a row of kind -1 tells of the stretch
@@ -79,17 +70,15 @@ class SituationParts:
     def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
         if not rows.num_rows:
             return _RUNS.empty_table()
-        plan = self.program.plan
-        encoded = encode_events(self.program.preparation, rows, ())
-        every = Lengths((0,) * len(plan.situations), (None,) * len(plan.situations), None)
-        found = find_all_situations(plan, encoded, every)
-        piece, last = int(encoded.time[0]), int(encoded.time[-1])
+        partitions = number_partitions(self.program, rows)
+        found, time = partitions.derive(), partitions.rows.time
+        piece, last = int(time[0]), int(time[-1])
         columns = [
-            np.full(found.size + 1, piece),
+            np.full(found.kind.size + 1, piece),
             np.append(found.kind, -1),
             np.append(found.start, piece),
             np.append(found.end, RUNNING),
-            np.full(found.size + 1, last),
+            np.full(found.kind.size + 1, last),
         ]
         return pa.table(columns, schema=_RUNS)
 
@@ -119,25 +108,12 @@ class SituationParts:
         return self._write(kind[first], start[first], end[final], newest)
 
     def _write(self, kind: np.ndarray, start: np.ndarray, end: np.ndarray, newest: int) -> pa.Table:
-        program, plan = self.program, self.program.plan
-        good = np.zeros(kind.size, np.bool_)
-        for k in range(len(plan.situations)):
-            low, high = program.lengths.low[k], program.lengths.high[k]
-            running_good = (newest - start >= low) & (high is None) & (not plan.at_end)
-            good |= (kind == k) & np.where(end == RUNNING, running_good, good_length(end - start, low, high))
-        kind, start, end = kind[good], start[good], end[good]
+        program, plan, lengths = self.program, self.program.plan, self.program.lengths
+        running = end == RUNNING
+        good = lengths.fit(kind, np.where(running, newest, end) - start)
+        may_run = np.array([high is None and not plan.at_end for high in lengths.high])
+        good &= ~running | may_run[kind]
         nothing = np.zeros(kind.size, np.int64)
-        offsets = np.searchsorted(kind, np.arange(len(plan.situations) + 1))
-        buffers = SituationBuffers(
-            kind=kind,
-            partition=nothing,
-            start=start,
-            end=end,
-            certain=start,
-            first_row=nothing,
-            end_row=nothing,
-            carried=np.zeros(kind.size, np.bool_),
-            offsets=offsets,
-            partitions=1,
-        )
+        found = Situations(kind, nothing, start, end, nothing, nothing, nothing)
+        buffers = SituationBuffers.of(found, start, good, len(plan.situations), 1)
         return IntervalResults(plan, program.schema, program.time_type, []).situations(buffers)

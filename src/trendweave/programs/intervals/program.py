@@ -14,16 +14,12 @@ from trendweave.language import syntax_tree as st
 from trendweave.planning.chunks import choose_interval_chunks
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation, prepare_intervals
-from trendweave.programs.intervals.given import find_given_situations, prepare_given
-from trendweave.programs.intervals.match_values import match_values
-from trendweave.programs.intervals.matching import Matcher
+from trendweave.programs.intervals.given import prepare_given
 from trendweave.programs.intervals.parts import CountParts, SituationParts
-from trendweave.programs.intervals.rows import BITS, CHUNK, IntervalRows, encode_events, prepare_events
-from trendweave.programs.intervals.situations import Lengths, SituationBuffers, find_all_situations
-from trendweave.programs.intervals.step import order_by_time
-from trendweave.programs.intervals.steps import IntervalSteps
+from trendweave.programs.intervals.pieces import IntervalPiece, IntervalSteps
+from trendweave.programs.intervals.rows import BITS, IntervalRows, prepare_events
+from trendweave.programs.intervals.situations import Lengths, SituationBuffers
 from trendweave.programs.program import EVERYTHING, TRENDS, Flag, Needs, Output, PartialResults, Scope, TimeCut, Work
-from trendweave.results.interval_table import IntervalResults
 from trendweave.results.types import ResultColumn, interval_columns, result_schema, times_type
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.prepared import adopt_rows
@@ -101,12 +97,10 @@ class IntervalMatches:
 
     # All at once
 
-    def find_situations(self, table: pa.Table, scope: Scope = EVERYTHING) -> tuple[IntervalRows, SituationBuffers]:
+    def find_situations(self, table: pa.Table) -> tuple[IntervalRows, SituationBuffers]:
         """Prepared rows in order, and their situations of a good length."""
-        keys = self.preparation.keys if scope.chunk is None else (*self.preparation.keys, CHUNK)
-        rows = encode_events(self.preparation, table, keys)
-        found = find_all_situations(self.plan, rows, self.lengths)
-        return rows, found.keep(found.certain != RUNNING)
+        piece = IntervalPiece(self, table)
+        return piece.rows, piece.situations.keep(piece.situations.certain != RUNNING)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         result = self.compute_table(rows, scope)
@@ -122,25 +116,7 @@ class IntervalMatches:
         return result.column(count).to_numpy().astype(np.float64)
 
     def compute_table(self, table: pa.Table, scope: Scope = EVERYTHING) -> pa.Table:
-        rows, situations = self.find_situations(table, scope)
-        if self.plan.returns == "situations":
-            return self.results(rows).situations(situations)
-        found = Matcher(self.plan, self.lengths.within).all_matches(situations)
-        if scope.chunk is not None:
-            first = situations.start[found.situation].min(axis=1)
-            chunks = rows.take(CHUNK, rows.starts[:-1]).to_numpy(zero_copy_only=False)
-            own = chunks[situations.partition[found.situation[:, 0]]]
-            found = found.keep(np.floor_divide(first, scope.chunk) == own)
-        results = self.results(rows)
-        if self.plan.returns == "counts":
-            return results.counts(situations, found)
-        found = order_by_time(situations, found)
-        values = match_values(self.plan, self.preparation.values, self.events, rows, situations, found)
-        return results.matches(situations, found, values)
-
-    def results(self, rows: IntervalRows) -> IntervalResults:
-        keys = rows.keys(self.preparation.keys)
-        return IntervalResults(self.plan, self.schema, self.time_type, keys, rows.partitions)
+        return IntervalPiece(self, table, scope=scope).result()[0]
 
     # In parts, and piece by piece
 
@@ -194,10 +170,6 @@ class GivenIntervals(IntervalMatches):
     def adopt(self, rows: pa.Table) -> pa.Table:
         fields = [self.events.field(name) for name in rows.column_names]
         return self.prepare(rows.cast(pa.schema(fields)))[0]
-
-    def find_situations(self, table: pa.Table, scope: Scope = EVERYTHING) -> tuple[IntervalRows, SituationBuffers]:
-        rows, found = find_given_situations(self.plan, self.preparation, table, self.lengths)
-        return rows, found.keep(found.certain != RUNNING)
 
     def partials(self) -> PartialResults | None:
         return CountParts(self) if self.plan.returns == "counts" else None

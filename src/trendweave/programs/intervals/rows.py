@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from trendweave.expressions.arrow.evaluate import column_of, evaluate, is_true
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation
-from trendweave.rows.codes import key_codes
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.ordering import sort_by_key_and_time
 from trendweave.rows.times import TimeType, as_steps, keep_rows_with_time, time_type
@@ -78,24 +77,16 @@ class IntervalRows:
         column = self.table.column(name).take(pa.array(self.table_rows(rows)))
         return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
-    def keys(self, names: tuple[str, ...]) -> list[pa.Array]:
-        """The partition attributes of each partition."""
-        return [self.take(name, self.starts[:-1]) for name in names]
-
-
-def encode_events(preparation: IntervalPreparation, table: pa.Table, keys: tuple[str, ...]) -> IntervalRows:
-    """Rows of a prepared table, by partition (equal `keys`) and time, with all conditions."""
-    return add_conditions_that_look_back(preparation, sort_rows(table, keys))
-
-
-def sort_rows(table: pa.Table, keys: tuple[str, ...]) -> IntervalRows:
-    """With the conditions that need one row only."""
-    codes = key_codes([table.column(name) for name in keys], table.num_rows)
-    return sort_partitions(table, codes, int(codes.max()) + 1 if codes.size else 0)
+    def select(self, kept: np.ndarray) -> IntervalRows:
+        """Some of the sorted rows."""
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        order = self.table_rows(np.flatnonzero(kept))
+        return IntervalRows(self.table, order, self.kind, self.time[kept], self.bits[kept], starts)
 
 
 def sort_partitions(table: pa.Table, codes: np.ndarray, count: int) -> IntervalRows:
-    """The same where the partition of each row is known, a number below `count`."""
+    """Rows of a prepared table by partition, a number below `count` each, and time, with the conditions that need one
+    row only."""
     kind = time_type(table.schema.field(TIME).type)
     moment = as_steps(table.column(TIME), kind)
     bits = table.column(BITS).to_numpy()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from trendweave.kernels.intervals.joins import Buffers
-from trendweave.kernels.intervals.situations import RUNNING, Situations, derive_situations, rows_reaching
-from trendweave.kernels.sorting import stable_order
+from trendweave.kernels.intervals.situations import RUNNING, Situations, rows_reaching
 from trendweave.planning.interval_plan import IntervalPlan
-from trendweave.programs.intervals.rows import IntervalRows
 from trendweave.rows.times import TimeType
 
 
@@ -31,25 +29,40 @@ class Lengths:
             None if plan.within is None else plan.within // kind.step,
         )
 
+    def fit(self, kind: np.ndarray, length: np.ndarray) -> np.ndarray:
+        """Which lengths are good ones of their kinds."""
+        high = np.array([RUNNING if most is None else most for most in self.high], np.int64)
+        return (length >= np.array(self.low, np.int64)[kind]) & (length <= high[kind])
+
 
 @dataclass(frozen=True, slots=True)
 class SituationBuffers:
     """Sorted by (kind, partition, start); situations of kind k are `offsets[k]:offsets[k + 1]`.
 
     `certain` is when a situation is known to have a good length (at the end of the input: RUNNING where that is never).
+    The first attributes are those of `Situations`.
     """
 
     kind: np.ndarray
     partition: np.ndarray
     start: np.ndarray
     end: np.ndarray
-    certain: np.ndarray
     first_row: np.ndarray
     end_row: np.ndarray
     carried: np.ndarray
+    certain: np.ndarray
     offsets: np.ndarray
     partitions: int
     disjoint: bool = True
+
+    @staticmethod
+    def of(
+        found: Situations, certain: np.ndarray, order: np.ndarray, kinds: int, partitions: int, disjoint: bool = True
+    ) -> SituationBuffers:
+        """Some situations, or all of them, in the order that sorts them."""
+        sorted_ones = Situations._make(column[order] for column in found)
+        offsets = np.searchsorted(sorted_ones.kind, np.arange(kinds + 1))
+        return SituationBuffers(*sorted_ones, certain[order], offsets, partitions, disjoint)
 
     @property
     def size(self) -> int:
@@ -62,19 +75,8 @@ class SituationBuffers:
     def keep(self, mask: np.ndarray) -> SituationBuffers:
         if mask.all():
             return self
-        kind = self.kind[mask]
-        return replace(
-            self,
-            kind=kind,
-            partition=self.partition[mask],
-            start=self.start[mask],
-            end=self.end[mask],
-            certain=self.certain[mask],
-            first_row=self.first_row[mask],
-            end_row=self.end_row[mask],
-            carried=self.carried[mask],
-            offsets=np.searchsorted(kind, np.arange(self.kinds + 1)),
-        )
+        found = Situations._make(getattr(self, name) for name in Situations._fields)
+        return SituationBuffers.of(found, self.certain, mask, self.kinds, self.partitions, self.disjoint)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """`low[k, p]` and `high[k, p]`: the situations of kind k and partition p."""
@@ -88,50 +90,29 @@ class SituationBuffers:
         return Buffers(self.start, self.end, self.certain, low, high, self.disjoint)
 
 
-def order_situations(found: Situations, certain: np.ndarray, kinds: int, partitions: int) -> SituationBuffers:
-    """Derived situations come by (partition, end), which within a kind is also the order of their starts."""
-    order, offsets = stable_order(found.kind, kinds)
-    return SituationBuffers(
-        kind=found.kind[order],
-        partition=found.partition[order],
-        start=found.start[order],
-        end=found.end[order],
-        certain=certain[order],
-        first_row=found.first_row[order],
-        end_row=found.end_row[order],
-        carried=found.carried[order],
-        offsets=offsets,
-        partitions=partitions,
-    )
+def find_certain_times(
+    plan: IntervalPlan, lengths: Lengths, found: Situations, times: np.ndarray, first: np.ndarray, last: np.ndarray
+) -> np.ndarray:
+    """When a situation is known to have a good length; RUNNING where that is never.
 
-
-def find_all_situations(plan: IntervalPlan, rows: IntervalRows, lengths: Lengths) -> SituationBuffers:
-    """All situations of the rows, of any length."""
-    found = derive_situations(rows.bits, rows.time, rows.starts, len(plan.situations))
-    return order_situations(
-        found, find_certain_times(plan, found, rows.time, lengths), len(plan.situations), rows.partitions
-    )
-
-
-def find_certain_times(plan: IntervalPlan, found: Situations, time: np.ndarray, lengths: Lengths) -> np.ndarray:
-    """When a situation is known to have a good length; RUNNING where that is never."""
-    running = found.end == RUNNING
-    certain = found.end.copy() if plan.at_end else found.start.copy()
+    Args:
+        plan: The query.
+        lengths: Its lengths.
+        found: The situations.
+        times: The moments at which time passes.
+        first: Per situation, the first of them that it sees.
+        last: Up to but without this one.
+    """
+    kind, start, end = found.kind, found.start, found.end
+    running = end == RUNNING
+    certain = end.copy() if plan.at_end else start.copy()
     for k, situation in enumerate(plan.situations):
-        of_kind = found.kind == k
-        low, high = lengths.low[k], lengths.high[k]
-        if high is not None or plan.at_end:
-            certain[of_kind] = found.end[of_kind]
+        of_kind = kind == k
+        if lengths.high[k] is not None or plan.at_end:
+            certain[of_kind] = end[of_kind]
         elif situation.low is not None:
             places = np.flatnonzero(of_kind)
-            last = found.end_row[places] - running[places]
-            row = rows_reaching(time, found.start[places] + low, found.first_row[places], last)
-            enough = (row <= last) & (row < time.size)
-            enough[enough] &= time[row[enough]] >= found.start[places[enough]] + low
-            certain[places] = np.where(enough, time[np.where(enough, row, 0)] if time.size else 0, RUNNING)
-        certain[of_kind & ~running & ~good_length(found.end - found.start, low, high)] = RUNNING
+            row = rows_reaching(times, start[places] + lengths.low[k], first[places], last[places])
+            certain[places] = np.where(row < last[places], times[np.minimum(row, times.size - 1)], RUNNING)
+    certain[~running & ~lengths.fit(kind, end - start)] = RUNNING
     return certain
-
-
-def good_length(length: np.ndarray, low: int, high: int | None) -> np.ndarray:
-    return (length >= low) if high is None else (length >= low) & (length <= high)

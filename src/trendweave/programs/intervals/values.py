@@ -1,18 +1,22 @@
-"""What a match tells of its situations: aggregates of the events that a situation had before a moment."""
+"""What a match tells of its situations: aggregates of the events that a situation had before a moment, and how those of
+earlier and later pieces become one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.intervals.running_aggregates import running_aggregates
 from trendweave.planning.interval_plan import OutputColumn
 from trendweave.planning.plan import AggregateColumn
 from trendweave.programs.intervals.rows import IntervalRows
+from trendweave.programs.operators.measured import LEAST, MOST, codes_of, values_of
+from trendweave.programs.operators.sums import count_between, fold_between, sums_of
 from trendweave.results.types import situation_aggregate_type
 from trendweave.rows.codes import order_codes
 from trendweave.rows.numbers import as_numbers
@@ -39,62 +43,70 @@ class Stretches:
         return Stretches(situation[new], first[new], cut[new], of)
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """Numbers of rows and of known values, sum, smallest, largest, first and last value of each stretch.
-
-    Only what a function needs is there. Whole numbers of decimals are counted in their last digit.
-    """
-
-    rows: np.ndarray
-    known: np.ndarray | None = None
-    total: np.ndarray | None = None
-    low: np.ndarray | None = None
-    high: np.ndarray | None = None
-    first: pa.Array | None = None
-    last: pa.Array | None = None
+#: Numbers of rows and of known values, sum, smallest, largest, first and last value of each stretch, by these names:
+#: "rows", "known", "total", "low", "high", "first", "last". Only what a function needs is there. Whole numbers of
+#: decimals are counted in their last digit.
+Summary: TypeAlias = dict[str, Any]
 
 
 def summarise(output: OutputColumn, name: str | None, rows: IntervalRows, stretches: Stretches) -> Summary:
     """What an output needs to know of each stretch."""
-    counts = stretches.cut - stretches.first
+    function, counts = output.function, stretches.cut - stretches.first
     if name is None:
-        return Summary(counts)
+        return {"rows": counts}
     read, first, cut = _compact(stretches)
     column = rows.take(name, read)
-    if output.function in ("FIRST", "LAST"):
-        picked = _picked(output.function, column, rows.time[read], first, cut)
-        values = column.take(pa.array(picked, mask=counts == 0))
-        return Summary(counts, first=values) if output.function == "FIRST" else Summary(counts, last=values)
+    if function in ("FIRST", "LAST"):
+        picked = _picked(function, column, rows.time[read], first, cut)
+        return {"rows": counts, function.lower(): column.take(pa.array(picked, mask=counts == 0))}
     valid = np.asarray(column.is_valid()) if column.null_count else np.ones(len(column), np.bool_)
-    if output.function == "COUNT":
-        running = np.concatenate([[0], np.cumsum(valid)])
-        return Summary(counts, known=running[cut] - running[first])
-    if output.function in ("MIN", "MAX") and not _is_number(column.type):
-        return Summary(counts, first=_extreme(output.function, column, valid, first, cut))
-    numbers, _ = as_numbers(
-        pa.chunked_array([column]), AggregateColumn(output.name, str(output.function), "", output.path)
-    )
-    found = running_aggregates(first, cut, numbers, valid)
-    if found is None:
-        raise too_large(output)
-    return Summary(counts, *found)
+    known = count_between(valid, first, cut)
+    filled = counts > 0
+    low, high = first[filled], cut[filled]
+
+    def fold(what: Literal["least", "most"], codes: np.ndarray) -> np.ndarray:
+        found = np.zeros(first.size, np.int64)
+        found[filled] = fold_between(what, np.where(valid, codes, MOST if what == "least" else LEAST), low, high)
+        return np.where(known > 0, found, 0)
+
+    if function == "COUNT":
+        return {"rows": counts, "known": known}
+    if function in ("MIN", "MAX"):
+        what: Literal["least", "most"] = "least" if function == "MIN" else "most"
+        if not _is_number(column.type):
+            return {"rows": counts, "first": _extreme(column, known, lambda codes: fold(what, codes))}
+        numbers = _read_numbers(column, output)
+        extreme = values_of(fold(what, codes_of(numbers)), numbers.dtype == np.float64)
+        return {"rows": counts, "known": known, "low" if function == "MIN" else "high": extreme}
+    numbers = _read_numbers(column, output)
+    total = np.zeros(first.size, numbers.dtype)
+    sums = sums_of(np.where(valid, numbers, numbers.dtype.type(0))).between(low, high)
+    if numbers.dtype == np.float64:
+        total[filled] = sums.floats()
+    else:
+        words = sums.words()
+        if (words[:, 1] != words[:, 0] >> 63).any():
+            raise too_large(output)
+        total[filled] = words[:, 0]
+    return {"rows": counts, "known": known, "total": total}
+
+
+def _read_numbers(column: pa.Array, output: OutputColumn) -> np.ndarray:
+    asked = AggregateColumn(output.name, str(output.function), "", output.path)
+    return as_numbers(pa.chunked_array([column]), asked)[0]
 
 
 def _is_number(kind: pa.DataType) -> bool:
     return not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind))
 
 
-def _extreme(function: str, column: pa.Array, valid: np.ndarray, first: np.ndarray, cut: np.ndarray) -> pa.Array:
+def _extreme(column: pa.Array, known: np.ndarray, fold: Callable[[np.ndarray], np.ndarray]) -> pa.Array:
     """The smallest or largest of values that are no numbers, by their order codes."""
     codes = order_codes(pa.chunked_array([column]), pa.chunked_array([column]))[0]
-    found = running_aggregates(first, cut, codes, valid)
-    assert found is not None, "there are fewer codes than would overflow"
-    known, _, low, high = found
     present, example = np.unique(codes, return_index=True)
     if not present.size:
-        return pa.nulls(first.size, column.type)
-    place = np.searchsorted(present, low if function == "MIN" else high)
+        return pa.nulls(known.size, column.type)
+    place = np.searchsorted(present, fold(codes))
     return column.take(pa.array(example[np.minimum(place, present.size - 1)], mask=known == 0))
 
 
@@ -152,24 +164,21 @@ def _batches(places: np.ndarray, size: int = 10_000) -> list[np.ndarray]:
     return [places[i : i + size] for i in range(0, places.size, size)]
 
 
-def write_summary(output: OutputColumn, parts: Summary, kind: pa.DataType | None, of: np.ndarray) -> pa.Array:
+def write_summary(output: OutputColumn, summary: Summary, kind: pa.DataType | None, of: np.ndarray) -> pa.Array:
     """The column of the result; `kind` is the type of the aggregated column."""
     if output.function == "COUNT":
-        return pa.array((parts.rows if parts.known is None else parts.known)[of], pa.int64())
+        return pa.array(summary["known" if "known" in summary else "rows"][of], pa.int64())
     assert kind is not None
     place = pa.array(of)
-    values = parts.last if parts.first is None else parts.first
-    if values is not None:
-        return values.take(place).cast(kind)
-    assert parts.known is not None
-    unknown = parts.known == 0
+    for name in ("first", "last"):
+        if name in summary:
+            return summary[name].take(place).cast(kind)
+    unknown = summary["known"] == 0
     scale = kind.scale if pa.types.is_decimal(kind) else 0
     if output.function == "AVG":
-        assert parts.total is not None
-        average = parts.total / np.where(unknown, 1, parts.known) / 10**scale
+        average = summary["total"] / np.where(unknown, 1, summary["known"]) / 10**scale
         return pa.array(average, pa.float64(), mask=unknown).take(place)
-    numbers = {"SUM": parts.total, "MIN": parts.low, "MAX": parts.high}[str(output.function)]
-    assert numbers is not None
+    numbers = summary[{"SUM": "total", "MIN": "low", "MAX": "high"}[str(output.function)]]
     return _typed(numbers, unknown, situation_aggregate_type(str(output.function), kind), scale).take(place)
 
 
@@ -183,3 +192,66 @@ def _typed(numbers: np.ndarray, unknown: np.ndarray, kind: pa.DataType, scale: i
     if pa.types.is_date32(kind):
         array = array.cast(pa.int32())
     return array.cast(kind)
+
+
+# What the events of a situation told in earlier pieces, and how it is joined with what later ones tell.
+
+
+def read_summary(number: int, table: pa.Table) -> Summary:
+    """What a state knows for an output, from columns that bear its number."""
+    found = {}
+    for name in ("rows", "known", "total", "low", "high", "first", "last"):
+        if f"{name}_{number}" in table.column_names:
+            column = table.column(f"{name}_{number}")
+            found[name] = column.combine_chunks() if name in ("first", "last") else column.to_numpy()
+    return found
+
+
+def take_summary(summary: Summary, place: np.ndarray) -> Summary:
+    """What is known at some places; -1 stands for nothing yet."""
+    nowhere = place < 0
+
+    def take(values: Any) -> Any:
+        if isinstance(values, np.ndarray):
+            return (
+                np.where(nowhere, values.dtype.type(0), values[place])
+                if values.size
+                else np.zeros(place.size, values.dtype)
+            )
+        taken = values.take(pa.array(place, mask=nowhere))
+        return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+    return {name: take(values) for name, values in summary.items()}
+
+
+def merge_summaries(earlier: Summary, later: Summary, output: OutputColumn) -> Summary:
+    """Of earlier and later rows together, what is known of the later ones."""
+
+    def merge(name: str, old: Any, new: Any) -> Any:
+        match name:
+            case "rows" | "known":
+                return old + new
+            case "total":
+                with np.errstate(over="ignore"):
+                    both = old + new
+                if both.dtype != np.float64 and (((old ^ both) & (new ^ both)) < 0).any():
+                    raise too_large(output)
+                return both
+            case "low" | "high":  # NaN is the largest
+                both = np.fmin(old, new) if name == "low" else np.maximum(old, new)
+                return np.where(earlier["known"] == 0, new, np.where(later["known"] == 0, old, both))
+            case "first" if output.function in ("MIN", "MAX"):
+                return _merge_extremes(old, new, output.function)
+            case "first":
+                return pc.if_else(pa.array(earlier["rows"] > 0), old, new)
+        return pc.if_else(pa.array(later["rows"] > 0), new, old)
+
+    return {name: merge(name, earlier[name], new) for name, new in later.items()}
+
+
+def _merge_extremes(old: pa.Array, new: pa.Array, function: str) -> pa.Array:
+    """Of values that are no numbers, by their order codes; NULL is none."""
+    old_codes, new_codes = order_codes(pa.chunked_array([old]), pa.chunked_array([new]))
+    takes_old = old_codes <= new_codes if function == "MIN" else old_codes >= new_codes
+    takes_old = np.where(old_codes < 0, False, np.where(new_codes < 0, True, takes_old))
+    return pc.if_else(pa.array(takes_old), old, new)

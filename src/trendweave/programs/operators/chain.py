@@ -30,6 +30,7 @@ from trendweave.programs.program import (
     Step,
     Steps,
     TimeCut,
+    UpToWatermark,
     Work,
 )
 from trendweave.results.types import ResultColumn, result_schema
@@ -78,14 +79,14 @@ class LaterStage:
 
 
 @dataclass(frozen=True, slots=True)
-class ChainSteps:
-    """Steps of the first operator, and of those behind it."""
+class ChainSteps(UpToWatermark):
+    """Steps of the first operator, and of those behind it. Rows that may be withdrawn are no events of another one, so
+    nothing is shown early."""
 
     first: Steps
     later: tuple[LaterStage, ...]
     text: str
     carries: bool = True
-    folds: bool = False
 
     @property
     def pane(self) -> int | None:
@@ -119,13 +120,6 @@ class ChainSteps:
             batches, own = _step(stage, events, _of(carry, number), before, watermark)
             kept |= _named(own, number)
         return Step(batches, NO_CARRY if watermark is None else kept)
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return 0, 0
-
-    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
-        """Rows that may be withdrawn are no events of another operator."""
-        return ()
 
 
 def _step(

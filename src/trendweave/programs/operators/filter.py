@@ -22,7 +22,6 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.syntax_tree import Expression
 from trendweave.planning.operator_plans import FilterPlan
 from trendweave.programs.operators.bound import BoundOperator
-from trendweave.programs.operators.steps import UpToWatermark
 from trendweave.programs.program import (
     EVERYTHING,
     TRENDS,
@@ -32,6 +31,7 @@ from trendweave.programs.program import (
     Output,
     Scope,
     Step,
+    UpToWatermark,
     Work,
 )
 from trendweave.results.types import ResultColumn

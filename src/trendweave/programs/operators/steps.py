@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,47 +18,13 @@ from trendweave.programs.operators.sums import count_between
 from trendweave.programs.operators.windows.aggregates import SlicedColumn
 from trendweave.programs.operators.windows.edges import ALL_WINDOWS, StepSpan, count_windows, time_windows
 from trendweave.programs.operators.windows.slices import BEGIN, Slices, fold_rows, merge_slices
-from trendweave.programs.program import Carry, Scope, Step
+from trendweave.programs.program import FIRST, LAST, Carry, Scope, Step, UpToWatermark
 from trendweave.rows.closing import Closing
 from trendweave.rows.times import check_edges
 
 if TYPE_CHECKING:
     from trendweave.programs.operators.joins.program import WindowJoin
     from trendweave.programs.operators.windows.program import WindowAggregates
-
-#: Before and after all times, which have 64 bits.
-FIRST, LAST = -(2**63), 2**63
-
-
-class UpToWatermark:
-    """What such steps have in common. Rows come out as soon as the watermark has passed them, so there are no earlier
-    ones to look at."""
-
-    __slots__ = ()
-
-    @property
-    def pane(self) -> int | None:
-        return None
-
-    @property
-    def folds(self) -> bool:
-        return False
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        return None if waiting is None else waiting[0] + 1
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return FIRST, LAST if watermark is None else watermark
-
-    def keeps_from(self, watermark: int) -> int:
-        return watermark
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return 0, 0
-
-    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
-        return ()
-
 
 #: What is carried on: rows of windows that have begun, and a row per key whose next window is still to begin.
 _BEGUN, _SKIPPED = "begun", "skipped"

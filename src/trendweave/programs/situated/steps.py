@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from trendweave.programs.program import NO_CARRY, Carry, Step, Steps
+from trendweave.programs.program import NO_CARRY, Carry, Step, Steps, UpToWatermark
 from trendweave.programs.situated.marking import remember_runs
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_steps
@@ -20,14 +20,12 @@ if TYPE_CHECKING:
 
 #: What the inner program carries stands under longer names.
 _INNER = "inner "
-#: Before and after all times, which have 64 bits.
-_FIRST, _LAST = -(2**63), 2**63
 
 
 @dataclass(frozen=True)
-class SituatedSteps:
-    """Rows are let go when the inner program lets them go and what they lie in is settled; the runs that go on after
-    them are carried."""
+class SituatedSteps(UpToWatermark):
+    """What an event lies in may turn out later, so nothing is shown early, and rows are let go when the inner program
+    lets them go and what they lie in is settled; the runs that go on after them are carried."""
 
     program: InSituations
     inner: Steps
@@ -57,10 +55,6 @@ class SituatedSteps:
         due = self.inner.due(waiting, _carry_of_inner(carry), self._settled(watermark))
         return None if due is None else due + self.delay
 
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        """Rows before those of the windows that close tell of runs that still go on."""
-        return _FIRST, _LAST if watermark is None else watermark
-
     def keeps_from(self, watermark: int) -> int:
         return self.inner.keeps_from(watermark - self.delay)
 
@@ -84,13 +78,6 @@ class SituatedSteps:
             events = self.program.as_events(rows.filter(pa.array(np.asarray(gone))))
             runs = dict(remember_runs(self.program.situations, events, runs))
         return Step(batches, runs | {_INNER + name: table for name, table in within.items()})
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return 0, 0
-
-    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
-        """What an event lies in may turn out later, so nothing is shown early."""
-        return ()
 
 
 def _carry_of_inner(carry: Carry) -> Carry:

@@ -2,57 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.planning.plan import SessionWindow
-from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Output, Scope, Step
+from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Output, Scope, Step, UpToWatermark
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import TIME
 from trendweave.rows.ordering import sort_by_key_and_time
 from trendweave.rows.sessions import number_sessions, session_gap
 from trendweave.rows.times import TimeType, as_steps
 
-#: Before and after all times, which have 64 bits.
-_FIRST, _LAST = -(2**63), 2**63
 _OPEN, _NEXT_END = "open sessions", "next end"
 
 
 @dataclass(frozen=True, slots=True)
-class SessionSteps:
-    """`compute` gives the rows of whole sessions; `keys` are the columns of a partition."""
+class SessionSteps(UpToWatermark):
+    """`compute` gives the rows of whole sessions; `keys` are the columns of a partition. A session may still grow, and
+    join with another; nothing is shown early."""
 
     window: SessionWindow
     time_type: TimeType
     keys: tuple[str, ...]
     compute: Callable[[pa.Table, Scope], Output]
 
-    @property
-    def pane(self) -> int | None:
-        return None
-
-    @property
-    def carries(self) -> bool:
-        return True
-
-    @property
-    def folds(self) -> bool:
-        return False
+    carries: bool = True
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         ends = [] if waiting is None else [waiting[0] + session_gap(self.window, self.time_type)]
         if _NEXT_END in carry:
             ends.append(carry[_NEXT_END].column(0)[0].as_py())
         return min(ends, default=None)
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return _FIRST, _LAST if watermark is None else watermark
-
-    def keeps_from(self, watermark: int) -> int:
-        return watermark
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
         if _OPEN in carry:
@@ -81,10 +64,3 @@ class SessionSteps:
         ends = np.empty(steps.size, np.int64)
         ends[order] = sessions.edges[sessions.of_tick, 1] + session_gap(self.window, self.time_type)
         return ends
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return 0, 0
-
-    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
-        """A session may still grow, and join with another; nothing is shown early."""
-        return ()
