@@ -109,7 +109,7 @@ def number_partitions(
     ]
     codes = _number(key_codes(columns, old + held + table.num_rows), old)
     count = max(int(codes.max()) + 1 if codes.size else 0, old)
-    example = pa.array(first_of_each(codes))
+    example = pa.array(first_of_each(codes) if names else codes[:1])
     keys = {name: column.take(example).combine_chunks() for name, column in zip(names, columns, strict=True)}
     bits, since = np.zeros(count, np.int64), np.zeros((count, kinds), np.int64)
     if known is not None:

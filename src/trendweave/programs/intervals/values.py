@@ -16,7 +16,7 @@ from trendweave.planning.interval_plan import OutputColumn
 from trendweave.planning.plan import AggregateColumn
 from trendweave.programs.intervals.rows import IntervalRows
 from trendweave.programs.operators.measured import LEAST, MOST, codes_of, values_of
-from trendweave.programs.operators.sums import count_between, fold_between, sums_of
+from trendweave.programs.operators.sums import count_between, fold_between, sum_between
 from trendweave.results.types import situation_aggregate_type
 from trendweave.rows.codes import order_codes
 from trendweave.rows.numbers import as_numbers
@@ -59,15 +59,18 @@ def summarise(output: OutputColumn, name: str | None, rows: IntervalRows, stretc
     if function in ("FIRST", "LAST"):
         picked = _picked(function, column, rows.time[read], first, cut)
         return {"rows": counts, function.lower(): column.take(pa.array(picked, mask=counts == 0))}
-    valid = np.asarray(column.is_valid()) if column.null_count else np.ones(len(column), np.bool_)
-    known = count_between(valid, first, cut)
+    valid = np.asarray(column.is_valid()) if column.null_count else None
+    known = counts if valid is None else count_between(valid, first, cut)
     filled = counts > 0
     low, high = first[filled], cut[filled]
 
+    def known_or(values: np.ndarray, otherwise: int) -> np.ndarray:
+        return values if valid is None else np.where(valid, values, values.dtype.type(otherwise))
+
     def fold(what: Literal["least", "most"], codes: np.ndarray) -> np.ndarray:
         found = np.zeros(first.size, np.int64)
-        found[filled] = fold_between(what, np.where(valid, codes, MOST if what == "least" else LEAST), low, high)
-        return np.where(known > 0, found, 0)
+        found[filled] = fold_between(what, known_or(codes, MOST if what == "least" else LEAST), low, high)
+        return found if valid is None else np.where(known > 0, found, 0)
 
     if function == "COUNT":
         return {"rows": counts, "known": known}
@@ -80,9 +83,9 @@ def summarise(output: OutputColumn, name: str | None, rows: IntervalRows, stretc
         return {"rows": counts, "known": known, "low" if function == "MIN" else "high": extreme}
     numbers = _read_numbers(column, output)
     total = np.zeros(first.size, numbers.dtype)
-    sums = sums_of(np.where(valid, numbers, numbers.dtype.type(0))).between(low, high)
-    if numbers.dtype == np.float64:
-        total[filled] = sums.floats()
+    sums = sum_between(known_or(numbers, 0), low, high)
+    if len(sums.parts) == 1:
+        total[filled] = sums.parts[0]
     else:
         words = sums.words()
         if (words[:, 1] != words[:, 0] >> 63).any():

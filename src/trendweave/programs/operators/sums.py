@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -142,6 +142,19 @@ class Sums:
 def sums_of(values: np.ndarray) -> Sums:
     """Each value as a sum."""
     return Sums(values[None] if values.dtype == np.float64 else np.stack([values & _LOWER, values >> 32]))
+
+
+def sum_between(
+    values: np.ndarray, low: np.ndarray, high: np.ndarray, add: Callable[[np.ndarray], np.ndarray] | None = None
+) -> Sums:
+    """The sums of values over low[i] <= place < high[i]; both ends ascend, and no window is empty. `add` adds up whole
+    numbers where 64 bits hold all sums."""
+    if values.dtype != np.float64:
+        longest = int((high - low).max(initial=0))
+        largest = max(-int(values.min(initial=0)), int(values.max(initial=0)))
+        if largest * longest < 2**63:  # differences of totals are right even where totals have wrapped around
+            return Sums((count_between(values, low, high) if add is None else add(values))[None])
+    return sums_of(values).between(low, high)
 
 
 def sums_of_words(words: np.ndarray) -> Sums:

@@ -26,7 +26,7 @@ from trendweave.programs.operators.measured import (
 )
 from trendweave.programs.operators.ordering import OrderedRows, value_order
 from trendweave.programs.operators.partials import ColumnPart
-from trendweave.programs.operators.sums import Sums, count_between, fold_between, sums_of, sums_of_words
+from trendweave.programs.operators.sums import Sums, count_between, fold_between, sum_between, sums_of_words
 from trendweave.programs.operators.windows.edges import WindowEdges
 from trendweave.results.types import DIGITS
 
@@ -84,13 +84,7 @@ class MovingHere:
         return self._edges.last(total[1:]) - self._edges.first(total[:-1])
 
     def sum(self, values: np.ndarray) -> Sums:
-        if values.dtype == np.float64:
-            return Sums(fold_between("sum", values, self._low, self._high)[None])
-        longest = int(self.lengths().max(initial=0))
-        largest = max(-int(values.min(initial=0)), int(values.max(initial=0)))
-        if largest * longest < 2**63:  # differences of totals are right even where totals have wrapped around
-            return Sums(self.count(values)[None])
-        return sums_of(values).between(self._low, self._high)
+        return sum_between(values, self._low, self._high, self.count)
 
     def codes(self, values: np.ndarray) -> np.ndarray:
         return codes_of(values)
