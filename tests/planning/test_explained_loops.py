@@ -86,5 +86,5 @@ def test_columns_whose_types_cannot_be_told_are_asked_for() -> None:
 
 
 def test_a_query_without_a_loop_of_its_own_says_so() -> None:
-    text = trendweave.query("RETURN COUNT(*) PATTERN A+ SEMANTICS contiguous").explain(loop=True)
+    text = trendweave.query("RETURN TRENDS(x) PATTERN A a WITHIN 10 s").explain(loop=True)
     assert text.startswith("No loop is written")

@@ -16,6 +16,7 @@ from trendweave.kernels.aggregates.blocks import find_windows
 from trendweave.kernels.aggregates.passes import MEMORY_LIMIT, Engine
 from trendweave.kernels.columns import same_column
 from trendweave.kernels.inputs import (
+    NO_TREND,
     NO_VALUE,
     Aggregate,
     Kernel,
@@ -136,6 +137,7 @@ def aggregate(
     memory_limit: int = MEMORY_LIMIT,
     kernel: Kernel | None = None,
     queries: QueryLanes | None = None,
+    counted: bool = True,
 ) -> Results:
     """Aggregates over all trends, per segment and window with at least one trend.
 
@@ -148,6 +150,7 @@ def aggregate(
     kernel       what counts and sums, refused where it cannot; None: the fastest that can
     queries      several queries whose templates are merged into the given one: windows of the results are then those
                  of `QueryLanes`, and `split_queries` takes them apart
+    counted      whether the number of trends is wanted; where it is not, and nothing but extrema is, it is 1
     """
     check_choice("selection", selection, tuple(Selection))
     check_choice("numbers", numbers, NUMBERS)
@@ -160,7 +163,10 @@ def aggregate(
     )  # fmt: skip
     linear, floats, extrema, places = sort_out(aggregates, numbers)
     states = linear.states(template, queries)
-    if numbers == "float64":
+    totals: list = []
+    if extrema and not (counted or linear.parts or floats.parts):
+        pass  # the extrema say where there are trends
+    elif numbers == "float64":
         totals = engine.float_pass(linear.matrix(engine.count, np.float64), states)
     else:
         totals = engine.exact_pass(linear.matrix(engine.count, np.int64), None, states)
@@ -170,6 +176,7 @@ def aggregate(
     if codes:
         masks = find_states([part.variables for part in extrema], template, queries)
         largest = engine.extremum_pass(np.stack([c for c, _ in codes]).astype(np.int64, copy=False), masks)
+        totals = totals or [(largest[0] != NO_TREND).astype(np.float64 if numbers == "float64" else np.int64)]
 
     found, segment, window = find_windows(engine.blocks, totals[0])
     columns, valid = [], []

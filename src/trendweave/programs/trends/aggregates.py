@@ -365,7 +365,12 @@ class PartitionTask:
             start_guards=start_guards,
             final_guards=final_guards,
             kernel=KERNELS[piece.kernel],
+            counted=self._counts_trends(),
         )
+
+    def _counts_trends(self) -> bool:
+        """Whether the number of trends is asked for, and not only which windows have some."""
+        return self.plan.is_conjunction or any(kind == "trends" for kind, _ in self.measured.readers)
 
     def _sum_lanes(self, piece: Piece, group: np.ndarray, windows: WindowNumbers) -> Results | None:
         """Aggregates of a piece whose rows are not copied; None where the kernel cannot."""
