@@ -7,26 +7,13 @@ bits may differ.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
-
 import numpy as np
 
 from trendweave.gpu.card import Card, memory_told, refuse_work
 from trendweave.gpu.trends.parts import cut_parts, join_results, take_part
 from trendweave.gpu.trends.passes import CardPasses
 from trendweave.kernels import Aggregate, Condition, Results, Rows, Selection, Template
-from trendweave.kernels.aggregates.blocks import find_windows
-from trendweave.kernels.aggregates.entry import (
-    NUMBERS,
-    check_choice,
-    extremum_codes,
-    find_states,
-    float_sums,
-    read_extremum,
-    read_linear,
-    sort_out,
-    tidy,
-)
+from trendweave.kernels.aggregates.entry import NUMBERS, check_choice, measure
 from trendweave.kernels.aggregates.passes import normalise_conditions, normalise_rows
 
 #: States of a template that a card serves.
@@ -99,32 +86,4 @@ def _aggregate_part(
     final_guards: Mapping[int, np.ndarray],
 ) -> Results:
     passes = CardPasses(card, rows, template, conditions, selection, start_guards, final_guards)
-    linear, floats, extrema, places = sort_out(aggregates, numbers)
-    states = linear.states(template)
-    if numbers == "float64":
-        totals = passes.float_pass(linear.matrix(passes.count, np.float64), states)
-    else:
-        totals = passes.exact_pass(linear.matrix(passes.count, np.int64), None, states)
-    float_totals = float_sums(cast(Any, passes), floats, template, None) if floats.parts else []
-    codes = [extremum_codes(part) for part in extrema]
-    largest: list[np.ndarray] = []
-    if codes:
-        masks = find_states([part.variables for part in extrema], template)
-        largest = passes.extremum_pass(np.stack([c for c, _ in codes]).astype(np.int64, copy=False), masks)
-
-    found, segment, window = find_windows(passes.blocks, totals[0])
-    columns, valid = [], []
-    for part, place in zip(aggregates, places, strict=True):
-        if place.extremum is not None:
-            column, known = read_extremum(part, largest[place.extremum][found], codes[place.extremum][1])
-        else:
-            counts = None if place.counted is None else totals[1 + place.counted][found]
-            exponent = None
-            sums = None if place.summed is None else totals[1 + place.summed][found]
-            if place.summed_as_float is not None:
-                every, exponent = float_totals[place.summed_as_float]
-                sums = every[found]
-            column, known = read_linear(counts, sums, exponent)
-        columns.append(column)
-        valid.append(known)
-    return Results(segment, window, tidy(totals[0][found]), tuple(columns), tuple(valid))
+    return measure(passes, template, aggregates, numbers)
