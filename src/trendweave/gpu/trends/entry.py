@@ -7,6 +7,7 @@ bits may differ.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from trendweave.gpu.card import Card, memory_told, refuse_work
