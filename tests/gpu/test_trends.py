@@ -109,7 +109,7 @@ def test_many_trends(card: SimulatedCard, seed, pieces):
 def loops_over_tables():
     """Inside, transitions are not written one by one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(written, "MOST_UNROLLED", 0)
+        patch.setattr(written, "MOST_UNROLLED", -1)
         patch.setattr(written, "MOST_STAGED", 1)
         for write in (written.write_fold, written.write_propagate):
             write.cache_clear()

@@ -75,7 +75,7 @@ __device__ inline void add_one(const Place& place, int at, Number* sums) {
 // Those of the vertices [0, end) that a vertex follows by a step: their sum is added, or their bits are found, of up to
 // 32. Steps between the same two states exclude each other.
 template <bool ADD, class Step, class Place, class Asked>
-__device__ inline unsigned take(const Place& place, int end, int source, const Columns& columns, const Asked& asked,
+__device__ inline unsigned take(const Place& place, int end, const Columns& columns, const Asked& asked,
                                 Number* sums) {
     if (!ADD) {
         unsigned found = 0;
@@ -83,7 +83,7 @@ __device__ inline unsigned take(const Place& place, int end, int source, const C
             Source one;
             one.state = place.state[i];
             for (int k = 0; k < STAGED; k++) one.code[k] = place.code[k][i];
-            found |= (unsigned)Step::leads(one, place, i, source, columns, asked) << i;
+            found |= (unsigned)Step::leads(one, place, i, columns, asked) << i;
         }
         return found;
     }
@@ -100,10 +100,10 @@ __device__ inline unsigned take(const Place& place, int end, int source, const C
             Four codes = *(const Four*)&place.code[k][i];
             first.code[k] = codes.a, second.code[k] = codes.b, third.code[k] = codes.c, fourth.code[k] = codes.d;
         }
-        bool a = Step::leads(first, place, i, source, columns, asked);
-        bool b = Step::leads(second, place, i + 1, source, columns, asked);
-        bool c = Step::leads(third, place, i + 2, source, columns, asked);
-        bool d = Step::leads(fourth, place, i + 3, source, columns, asked);
+        bool a = Step::leads(first, place, i, columns, asked);
+        bool b = Step::leads(second, place, i + 1, columns, asked);
+        bool c = Step::leads(third, place, i + 2, columns, asked);
+        bool d = Step::leads(fourth, place, i + 3, columns, asked);
 #pragma unroll
         for (int k = 0; k < NUMBERS; k++) {
             Two one = *(const Two*)&place.number[k][i], other = *(const Two*)&place.number[k][i + 2];
@@ -117,7 +117,7 @@ __device__ inline unsigned take(const Place& place, int end, int source, const C
         Source one;
         one.state = place.state[i];
         for (int k = 0; k < STAGED; k++) one.code[k] = place.code[k][i];
-        if (Step::leads(one, place, i, source, columns, asked)) add_one(place, i, sums);
+        if (Step::leads(one, place, i, columns, asked)) add_one(place, i, sums);
     }
     for (int k = 0; k < NUMBERS; k++) sums[k] = add(sums[k], more[k]);
     return 0;
@@ -187,7 +187,6 @@ extern "C" __global__ void propagate(
         Vertex vertex = {0, 0, 0};
         Number sums[NUMBERS], own[NUMBERS];
         Finish finish;
-        Asked asked;
         bool ends = false;
         for (int k = 0; k < NUMBERS; k++) sums[k] = own[k] = ZERO;
         if (live) {
@@ -196,12 +195,13 @@ extern "C" __global__ void propagate(
             vertex.tick = tick[vertex.row];
             finish.begins = may_begin(vertex, here, columns);
             ends = may_end(vertex, here, columns);
-            asked = ask(vertex, columns);
             for (int k = 0; k < (KIND == 2 ? 1 : SUMS); k++) {
                 finish.value[k] = values[k * rows + vertex.row];
                 finish.counts[k] = value_states[k] >> vertex.state & 1;
             }
         }
+
+        Asked asked = ask(vertex, columns);
 
         // Vertices before a border: those of the first tick after it come before later ticks alone.
         long long border = across ? span_first : tile, lowest = across || !in_span ? first : span_first;
@@ -228,7 +228,7 @@ extern "C" __global__ void propagate(
             if (!live) continue;
             long long reach = vertex.tick > first_tick ? border : clear;
             int end = reach - chunk < count ? (int)(reach - chunk) : count;
-            if (end > 0) follow<true>(sources, end, vertex.state, columns, asked, sums);
+            if (end > 0) follow<true>(sources, end, columns, asked, sums);
             for (int k = 0; k < NUMBERS; k++) sums[k] = settle_if_large(sums[k], modulus);
         }
         if (across) {
@@ -255,7 +255,7 @@ extern "C" __global__ void propagate(
                 if (live) publish(at, lane, columns, vertex);
                 if (lane == count - 1) last_begin[turn & 1] = tick_lane;
                 __syncwarp();
-                unsigned before = follow<false>(at, tick_lane, vertex.state, columns, asked, sums);
+                unsigned before = follow<false>(at, tick_lane, columns, asked, sums);
                 for (int i = 0; i < count; i++) {
                     if (lane == i) finish_vertex(finish, sums, own, modulus);
                     for (int k = 0; k < NUMBERS; k++) {
@@ -272,7 +272,7 @@ extern "C" __global__ void propagate(
             __syncthreads();
             if (warp > turn && live) {
                 int end = at.tick[count - 1] < vertex.tick ? count : last_begin[turn & 1];
-                follow<true>(at, end, vertex.state, columns, asked, sums);
+                follow<true>(at, end, columns, asked, sums);
                 for (int k = 0; k < NUMBERS; k++) sums[k] = settle_if_large(sums[k], modulus);
             }
         }

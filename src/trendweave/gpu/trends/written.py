@@ -8,11 +8,12 @@ written one by one, or gone over in a loop over tables where they are many.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import lru_cache
 
 from trendweave.gpu.sources import cuda_text
 from trendweave.gpu.trends.numbers import Kind
+from trendweave.kernels.inputs import OPERATORS
 from trendweave.kernels.loops.fold import FoldShape
 from trendweave.kernels.loops.plan import NOT_THERE, UNGUARDED, LoopPlan, StepKind
 from trendweave.kernels.loops.text import Text
@@ -20,6 +21,8 @@ from trendweave.kernels.loops.vectors import MOST_UNROLLED
 
 #: Columns of codes of earlier rows that are staged in shared memory; others are read where they lie.
 MOST_STAGED = 16
+#: States with steps into them that are written one by one; threads of a warp go over them one after the other.
+MOST_TARGETS = 3
 #: Of each comparison: the type of its bound, how it is made from the later row's code, and the test of an earlier one.
 _COMPARISONS = {
     "<": ("unsigned", "below({})", "(unsigned){code} < {bound}"),
@@ -116,9 +119,6 @@ def code_columns(plan: LoopPlan) -> tuple[list[int], list[int]]:
     return list(compared), list(looked_up)
 
 
-_LEADS = "const Source& one, const Place& place, int i, int source, const Columns& columns, const Asked& asked"
-
-
 class _Propagate:
     """The parts of the loop over pairs of vertices that depend on the plan."""
 
@@ -127,27 +127,43 @@ class _Propagate:
         self.compared, self.looked_up = code_columns(plan)
         self.earlier = len({step.store.slots[slot] for step in plan.steps for slot, _, _ in step.tests})
         self.asked = dict[tuple[str, str], str]()  # what is asked, and its type: the name of the member
+        self.targets = [q for q in range(len(plan.variable)) if plan.incoming[q] < plan.incoming[q + 1]]
 
     def write(self, kind: Kind, sums: int) -> str:
-        plan, unrolled = self.plan, len(self.plan.step) <= MOST_UNROLLED
-        if unrolled:
-            states = range(len(plan.variable))
-            of_state = {q: range(plan.incoming[q], plan.incoming[q + 1]) for q in states}
-            steps = {q: self.leads_to(of_state[q]) for q in states if of_state[q]}
-        else:
-            steps = {n: " && ".join(["one.state == source", *self.holds(step)]) for n, step in enumerate(plan.steps)}
-        self.write_asked()
-        for number, condition in steps.items():
-            with self.text.block(f"struct Step{number}", "};"):
-                self.text.put("template <class Place>", "__device__ static inline bool leads(")
-                with self.text.block(f"    {_LEADS})"):
-                    self.text.put(f"return {condition};")
-            self.text.put("")
-        self.write_follow(list(steps), unrolled)
-        self.write_limit("may_begin", plan.start, "here >= columns.start_guards")
-        self.write_limit("may_end", plan.final, "here <= columns.final_guards")
         defined = {"STAGED": min(self.earlier, MOST_STAGED), "CONTIGUOUS": int(self.contiguous)}
+        if len(self.plan.step) <= MOST_UNROLLED and len(self.targets) <= MOST_TARGETS:
+            self.write_steps()
+        else:
+            defined |= self.write_tables()
+        self.write_limit("may_begin", self.plan.start, "here >= columns.start_guards")
+        self.write_limit("may_end", self.plan.final, "here <= columns.final_guards")
         return _assemble("propagate", kind, sums, defined, self.text)
+
+    # Few steps: written one by one
+
+    def write_steps(self) -> None:
+        text, plan = self.text, self.plan
+        leads = {q: self.leads_to(range(plan.incoming[q], plan.incoming[q + 1])) for q in self.targets}
+        with text.block("struct Asked", "};"):
+            text.put("int state;", *(f"{kind} {name};" for (kind, _), name in self.asked.items()))
+        text.put("")
+        with text.block("__device__ inline Asked ask(const Vertex& vertex, const Columns& columns)"):
+            text.put("Asked asked;", "asked.state = vertex.state;")
+            text.put(*(f"asked.{name} = {what};" for (_, what), name in self.asked.items()), "return asked;")
+        for q, condition in leads.items():
+            text.put("")
+            with text.block(f"struct Into{q}", "};"):
+                text.put("template <class Place>")
+                text.put("__device__ static inline bool leads(const Source& one, const Place& place, int i,")
+                with text.block("                                    const Columns& columns, const Asked& asked)"):
+                    text.put(f"return {condition};")
+        text.put("", "template <bool ADD, class Place>")
+        text.put("__device__ inline unsigned follow(const Place& place, int end, const Columns& columns,")
+        with text.block("                                  const Asked& asked, Number* sums)"):
+            with text.block("switch (asked.state)"):
+                for q in leads:
+                    text.put(f"case {q}: return take<ADD, Into{q}>(place, end, columns, asked, sums);")
+            text.put("return 0;")
 
     def leads_to(self, transitions: Sequence[int]) -> str:
         """Whether any of some transitions is taken."""
@@ -172,7 +188,7 @@ class _Propagate:
             tests.append(test.format(code=code, bound=asked))
         if step.pair is not None:
             number, *both = step.pair
-            earlier, later = (len(self.compared) + self.looked_up.index(column) for column in both)
+            earlier, later = map(self.looked_up_at, both)
             width = self.ask("long long", f"columns.answers_width[{number}]")
             line = f"columns.answers + columns.answers_from[{number}] + {self.code('vertex.row', later)}"
             answers = self.ask("const unsigned char*", line)
@@ -187,37 +203,37 @@ class _Propagate:
     def code(row: str, column: int) -> str:
         return f"columns.codes[{column} * columns.rows + {row}]"
 
+    def looked_up_at(self, column: int) -> int:
+        return len(self.compared) + self.looked_up.index(column)
+
     def ask(self, kind: str, what: str) -> str:
         """What is asked of earlier vertices is found once for each vertex."""
         return "asked." + self.asked.setdefault((kind, what), f"limit{len(self.asked)}")
 
-    def write_asked(self) -> None:
-        with self.text.block("struct Asked", "};"):
-            self.text.put(*(f"{kind} {name};" for (kind, _), name in self.asked.items()))
-        self.text.put("")
-        with self.text.block("__device__ inline Asked ask(const Vertex& vertex, const Columns& columns)"):
-            self.text.put("Asked asked;")
-            self.text.put(*(f"asked.{name} = {what};" for (_, what), name in self.asked.items()), "return asked;")
-        self.text.put("")
+    # Many steps: in tables
 
-    def write_follow(self, steps: Sequence[int], unrolled: bool) -> None:
-        """The vertices that one of some state follows."""
-        text, plan = self.text, self.plan
-        if not unrolled:
-            text.table("INCOMING", plan.incoming)
-            text.table("SOURCE", plan.source)
-            text.table("STEP", plan.step)
-        text.put("template <bool ADD, class Place>")
-        text.put("__device__ inline unsigned follow(const Place& place, int end, int state, const Columns& columns,")
-        with text.block("                                  const Asked& asked, Number* sums)"):
-            text.put("unsigned found = 0;")
-            source, which = ("0", "state") if unrolled else ("SOURCE[t]", "STEP[t]")
-            every = "for (int t = INCOMING[state]; t < INCOMING[state + 1]; t++)"
-            with nullcontext() if unrolled else text.block(every), text.block(f"switch ({which})"):
-                for number in steps:
-                    taken = f"take<ADD, Step{number}>(place, end, {source}, columns, asked, sums)"
-                    text.put(f"case {number}: found |= {taken}; break;")
-            text.put("return found;")
+    def write_tables(self) -> dict[str, int]:
+        """Tables, and the text that reads them; what else is defined for it is returned."""
+        plan, steps, tests = self.plan, list[int](), list[int]()
+        for step, source in zip((plan.steps[number] for number in plan.step), plan.source, strict=True):
+            steps += [source, -1 if step.guard is None else step.guard, len(tests) // 3]
+            for slot, operator, later in step.tests:
+                columns = [self.compared.index(column) for column in (step.store.slots[slot], later)]
+                tests += [columns[0], OPERATORS.index(operator), columns[1]]
+            if step.pair is None:
+                steps += [-1, 0, 0]
+            else:
+                steps += [step.pair[0], *map(self.looked_up_at, step.pair[1:])]
+        self.text.table("INCOMING", plan.incoming)
+        self.text.table("STEPS", [*steps, 0, -1, len(tests) // 3, -1, 0, 0])
+        self.text.table("TESTS", tests or [0])
+        self.text.put("", *cuda_text("steps").rstrip().split("\n"))
+        return {
+            "MOST_TESTS": max((len(step.tests) for step in plan.steps), default=0),
+            "GUARDED": int(any(step.guard is not None for step in plan.steps)),
+            "PAIRED": int(bool(self.looked_up)),
+            "ALL_STAGED": int(self.earlier <= MOST_STAGED),
+        }
 
     def write_limit(self, name: str, guards: Sequence[int], asked: str) -> None:
         """Whether trends may begin, or end, with a vertex."""
