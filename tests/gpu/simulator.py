@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,54 @@ DYNAMIC = re.compile(r"extern\s+__shared__\s+(?:__align__\(\d+\)\s+)?([\w\s]+?)\
 
 class KernelError(Exception):
     """What a card would have done wrongly or not at all."""
+
+
+class CardArray(np.ndarray[Any, Any]):
+    """An array on the card: it does not meet arrays of this process."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: tuple[Any, ...] = (), **given: Any) -> Any:
+        check_on_card((*inputs, *out))
+        if out:
+            given["out"] = tuple(map(_bare, out))
+        found = getattr(ufunc, method)(*map(_bare, inputs), **given)
+        return out[0] if out else _on_card(found)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, given: Any) -> Any:
+        check_on_card(arguments)
+        return super().__array_function__(function, types, arguments, given)
+
+
+class CardNamespace:
+    """NumPy as the namespace of a card: it takes arrays on the card alone, and makes such."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(np, name)
+        if isinstance(found, type) or not callable(found):
+            return found
+
+        def call(*given: Any, **named: Any) -> Any:
+            check_on_card((*given, *named.values()))
+            return _on_card(found(*given, **named))
+
+        return call
+
+
+def check_on_card(given: Sequence[Any]) -> None:
+    for one in given:
+        if type(one) is np.ndarray:
+            raise KernelError("an array of this process is used as one on the card")
+        if isinstance(one, list | tuple):
+            check_on_card(one)
+
+
+def _bare(one: Any) -> Any:
+    return one.view(np.ndarray) if isinstance(one, CardArray) else one
+
+
+def _on_card(found: Any) -> Any:
+    if isinstance(found, list | tuple):
+        return type(found)(map(_on_card, found)) if type(found) in (list, tuple) else tuple(map(_on_card, found))
+    return found.view(CardArray) if type(found) is np.ndarray else found
 
 
 class SimulatedStream:
@@ -57,7 +105,7 @@ class SimulatedCard:
     """See `trendweave.gpu.card.Card`."""
 
     name = "a simulated card"
-    xp: ModuleType = np
+    xp: Any = CardNamespace()
 
     def __init__(self) -> None:
         self._libraries: dict[str, ctypes.CDLL] = {}
@@ -106,10 +154,14 @@ class SimulatedCard:
             raise KernelError(f"{kernel} takes arguments of {wanted} bytes and was given {given}")
 
     def put(self, array: np.ndarray) -> np.ndarray:
-        return np.array(array, order="C")
+        if isinstance(array, CardArray):
+            raise KernelError("an array on the card is put there")
+        return np.array(array, order="C").view(CardArray)
 
     def get(self, array: np.ndarray) -> np.ndarray:
-        return array.copy()
+        if not isinstance(array, CardArray):
+            raise KernelError("an array of this process is fetched from the card")
+        return np.array(array, subok=False)
 
     def copy_in(self, source: np.ndarray, target: np.ndarray) -> None:
         self.copy_out(source, target)
@@ -155,6 +207,7 @@ def _passed(argument: Any) -> np.ndarray:
     if argument is None:
         return np.array(0, np.uintp)
     if isinstance(argument, np.ndarray):
+        check_on_card([argument])
         return np.array(argument.ctypes.data, np.uintp)
     if isinstance(argument, np.generic):
         return np.array(argument)

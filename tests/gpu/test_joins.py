@@ -41,11 +41,12 @@ def test_ranges_of_rows(card: SimulatedCard) -> None:
         low, high = low[: probes.num_rows], high[: probes.num_rows]
         condition = condition_on(card, text, left, right, side)
         expected = among_ranges(text, probes, others, side, low, high)
+        on_card = card.put(low), card.put(high)
 
         for pairs in (
-            find_pairs(card, condition, low, high),
-            scan(card, condition, low, high, 700 if side == "left" else 1100),
-            find_among(card, condition, low, high - low),
+            find_pairs(card, condition, *on_card),
+            scan(card, condition, *on_card, 700 if side == "left" else 1100),
+            find_among(card, condition, on_card[0], on_card[1] - on_card[0]),
         ):
             assert list(zip(pairs.probe.tolist(), pairs.other.tolist(), strict=True)) == expected
         assert expected
@@ -58,7 +59,7 @@ def test_long_ranges_that_all_probes_meet(card: SimulatedCard, reach: int) -> No
     high = np.where(np.arange(600) == 77, low, low + reach)
     condition = condition_on(card, CONDITIONS[0], left, right, "left")
 
-    pairs = find_pairs(card, condition, low, high)
+    pairs = find_pairs(card, condition, card.put(low), card.put(high))
 
     expected = among_ranges(CONDITIONS[0], left, right, "left", low, high)
     assert list(zip(pairs.probe.tolist(), pairs.other.tolist(), strict=True)) == expected
@@ -75,7 +76,8 @@ def test_candidates_of_an_index(card: SimulatedCard) -> None:
     lengths = np.searchsorted(values, wanted, "right") - begins
     condition = condition_on(card, "left.n = right.n AND left.x < right.x", left, right, "left")
 
-    pairs = find_among(card, condition, begins, lengths, members=members, within=(low, high))
+    begins, lengths, members = map(card.put, (begins, lengths, members))
+    pairs = find_among(card, condition, begins, lengths, members=members, within=(card.put(low), card.put(high)))
     expected = among_ranges("left.n = right.n AND left.x < right.x", left, right, "left", low, high)
     assert list(zip(pairs.probe.tolist(), pairs.other.tolist(), strict=True)) == expected
 
@@ -90,10 +92,11 @@ def test_values_near_each_other(card: SimulatedCard, monkeypatch, size: int, few
     high = np.where(np.arange(500) % 50 == 3, low, low + 300)
     own, others = (table["x"].to_numpy().astype(np.float64) for table in (left, right))
     condition = condition_on(card, CONDITIONS[0], left, right, "left")
-    chunks = sort_chunks(card, others, size)
+    chunks = sort_chunks(card, card.put(others), size)
+    ranges = [card.put(one) for one in (low, high, own - 0.11, own + 0.11)]
 
-    pairs = in_order(card, find_near(card, condition, chunks, low, high, own - 0.11, own + 0.11), 900)
-    nothing = find_near(card, condition, chunks, low[:0], high[:0], own[:0], own[:0])
+    pairs = in_order(card, find_near(card, condition, chunks, *ranges), 900)
+    nothing = find_near(card, condition, chunks, *(one[:0] for one in ranges))
 
     expected = among_ranges(CONDITIONS[0], left, right, "left", low, high)
     assert list(zip(pairs.probe.tolist(), pairs.other.tolist(), strict=True)) == expected
@@ -127,16 +130,20 @@ def test_chunks_are_sorted(card: SimulatedCard, data: draws.DataObject, size: in
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bands, "_MOST_KEYS", patch_with[0])
         patch.setattr(bands, "_SAME_DIGITS", patch_with[1])
-        chunks = sort_chunks(card, values, size)
+        chunks = sort_chunks(card, card.put(values), size)
     assert chunks.members.tolist() == [
         first + place
         for first in range(0, len(values), size)
         for place in np.argsort(values[first : first + size], kind="stable").tolist()
     ]
-    np.testing.assert_array_equal(chunks.values, values[chunks.members])
+    np.testing.assert_array_equal(card.get(chunks.values), values[card.get(chunks.members)])
     cut = [values[first : first + size] for first in range(0, len(values), size)]
-    assert (chunks.finite - np.arange(len(cut)) * size).tolist() == [int(np.isfinite(one).sum()) for one in cut]
-    assert (chunks.present - np.arange(len(cut)) * size).tolist() == [int((~np.isnan(one)).sum()) for one in cut]
+    assert (card.get(chunks.finite) - np.arange(len(cut)) * size).tolist() == [
+        int(np.isfinite(one).sum()) for one in cut
+    ]
+    assert (card.get(chunks.present) - np.arange(len(cut)) * size).tolist() == [
+        int((~np.isnan(one)).sum()) for one in cut
+    ]
     assert chunks.ways == (2 if np.isinf(values).any() else 1)
 
 
@@ -150,7 +157,7 @@ def test_digits_that_do_not_tell_values_apart(card: SimulatedCard, monkeypatch, 
     """Times, prices and categories are sorted once; what lies all near each other, and far from the first, twice."""
     calls, twice = [], bands._sort_twice
     monkeypatch.setattr(bands, "_sort_twice", lambda *given: calls.append(1) or twice(*given))
-    sort_chunks(card, values, 4096)
+    sort_chunks(card, card.put(values), 4096)
     assert len(calls) == sorts
 
 
@@ -159,14 +166,14 @@ def test_pairs_of_a_probe_are_brought_into_order(card: SimulatedCard, each: int)
     other = np.concatenate([np.random.default_rng(probe).permutation(500)[:each] for probe in range(20)])
     probe = np.repeat(np.arange(20) * 2, each)
 
-    found = in_order(card, Pairs(probe, other.copy()), 500)
+    found = in_order(card, Pairs(card.put(probe), card.put(other)), 500)
 
     assert found.probe.tolist() == probe.tolist()
     assert found.other.tolist() == np.sort(other.reshape(20, each), axis=1).reshape(-1).tolist()
 
 
 def test_every_pair_and_no_pair(card: SimulatedCard) -> None:
-    low, high = np.array([0, 1, 1]), np.array([2, 3, 1])
+    low, high = card.put(np.array([0, 1, 1])), card.put(np.array([2, 3, 1]))
     condition = Condition(None, "left", {})
 
     pairs = find_pairs(card, condition, low, high)

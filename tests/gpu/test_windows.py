@@ -59,9 +59,9 @@ def test_floats_are_rounded_once(card: SimulatedCard, name: str, shape: tuple[in
     valid = (draw.random(shape[0]) < 0.8).astype(np.uint8)
     stretches, places = stretches_of(card, *shape, given=name != "near")
     kept = [[Fraction(float(value)) for value in values[place][valid[place] == 1]] for place in places]
-    counts = count_flags(card, valid, stretches)
+    counts = count_flags(card, card.put(valid), stretches)
 
-    sums = sum_floats(card, values, valid, stretches)
+    sums = sum_floats(card, card.put(values), card.put(valid), stretches)
 
     assert counts.tolist() == [len(part) for part in kept]
     exact = [sum(part, Fraction(0)) for part in kept]
@@ -78,7 +78,7 @@ def test_whole_numbers_are_exact(card: SimulatedCard, name: str, shape: tuple[in
     values = draw.integers(-WHOLE[name] - 1, WHOLE[name], shape[0], endpoint=True)
     stretches, places = stretches_of(card, *shape, given=name == "middle")
 
-    words = sum_whole(card, values, None, stretches)
+    words = sum_whole(card, card.put(values), None, stretches)
 
     exact = [sum(values[place].tolist()) for place in places]
     assert [(int(upper) << 64) + (int(lower) & 2**64 - 1) for lower, upper in words] == exact
@@ -88,8 +88,9 @@ def test_infinities_and_nan_add_up(card: SimulatedCard) -> None:
     values = np.array([1.0, math.inf, 2.0, -math.inf, 3.0, math.nan, 4.0])
     valid = np.array([1, 1, 1, 1, 1, 1, 1], np.uint8)
 
-    sums = sum_floats(card, values, valid, count_stretches(7, 2, 1))
-    without = sum_floats(card, values, (np.arange(7) % 2 == 0).astype(np.uint8), count_stretches(7, 3, 2))
+    sums = sum_floats(card, card.put(values), card.put(valid), count_stretches(7, 2, 1))
+    even = card.put((np.arange(7) % 2 == 0).astype(np.uint8))
+    without = sum_floats(card, card.put(values), even, count_stretches(7, 3, 2))
 
     assert repr(sums.tolist()) == repr([math.inf, math.inf, -math.inf, -math.inf, math.nan, math.nan])
     assert without.tolist() == [3.0, 5.0, 7.0]
@@ -103,7 +104,7 @@ def test_extremes(card: SimulatedCard, shape: tuple[int, int, int], largest: boo
     for given in (False, True):
         stretches, places = stretches_of(card, *shape, given=given)
 
-        found = extremes(card, values, stretches, largest)
+        found = extremes(card, card.put(values), stretches, largest)
 
         assert found.tolist() == [pick(values[place].tolist(), default=0) for place in places]
 
@@ -111,4 +112,4 @@ def test_extremes(card: SimulatedCard, shape: tuple[int, int, int], largest: boo
 def test_floats_in_the_order_of_the_language(card: SimulatedCard) -> None:
     values = np.array([0.0, -0.0, math.nan, -math.nan, math.inf, -math.inf, 1e-320, -2.5])
 
-    assert ordered_codes(card, values).tolist() == ordered_bits(values).tolist()
+    assert ordered_codes(card, card.put(values)).tolist() == ordered_bits(values).tolist()

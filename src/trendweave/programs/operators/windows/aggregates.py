@@ -37,6 +37,9 @@ class Moving(Protocol):
 
     xp: Any
 
+    def put(self, values: Any) -> Any:
+        """Values where they are computed."""
+
     def lengths(self) -> np.ndarray:
         """How many places each window has."""
 
@@ -75,6 +78,9 @@ class MovingHere:
         self._edges = edges
         self._low, self._high = edges.low, edges.high
 
+    def put(self, values: Any) -> Any:
+        return values
+
     def lengths(self) -> np.ndarray:
         return self._high - self._low
 
@@ -99,20 +105,20 @@ class MovingOnCard:
     def __init__(self, card: Card, stretches: Stretches) -> None:
         self._card, self._stretches, self.xp = card, stretches, card.xp
 
-    def _put(self, values: Any) -> Any:
-        return self._card.put(values) if isinstance(values, np.ndarray) else values
+    def put(self, values: Any) -> Any:
+        return self._card.put(values) if type(values) is np.ndarray else values
 
     def lengths(self) -> np.ndarray:
         return self._card.get(self._stretches.lengths(self._card))
 
     def count(self, flags: Any) -> np.ndarray:
         with memory_told(self._card):
-            return self._card.get(count_flags(self._card, self._put(flags).astype(np.uint8), self._stretches))
+            return self._card.get(count_flags(self._card, self.put(flags).astype(np.uint8), self._stretches))
 
     def sum(self, values: Any) -> Sums:
         card, stretches = self._card, self._stretches
         with memory_told(card):
-            values = self._put(values)
+            values = self.put(values)
             if values.dtype.kind != "f":
                 return sums_of_words(card.get(sum_whole(card, values.astype(np.int64), None, stretches)))
             found = sum_floats(card, values, None, stretches)
@@ -126,11 +132,11 @@ class MovingOnCard:
         return Sums(sums[None])
 
     def codes(self, values: Any) -> Any:
-        return ordered_codes(self._card, self._put(values))
+        return ordered_codes(self._card, self.put(values))
 
     def extreme(self, codes: Any, largest: bool) -> np.ndarray:
         with memory_told(self._card):
-            return self._card.get(extremes(self._card, self._put(codes), self._stretches, largest))
+            return self._card.get(extremes(self._card, self.put(codes), self._stretches, largest))
 
 
 class Windowed(Protocol):
@@ -227,9 +233,10 @@ class MeasuredColumn:
         return as_column(values_of(np.where(missing, 0, found), floats), self.kind, missing)
 
     def _or(self, values: Any, otherwise: int) -> Any:
-        return (
-            values if self._valid is None else self._moving.xp.where(self._valid, values, values.dtype.type(otherwise))
-        )
+        if self._valid is None:
+            return values
+        moving = self._moving
+        return moving.xp.where(moving.put(self._valid), moving.put(values), values.dtype.type(otherwise))
 
 
 class RankedColumn(MeasuredColumn):
