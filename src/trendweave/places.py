@@ -217,10 +217,12 @@ def explain_loops(asked: Asked, relaxed: Asked, events: Any, options: Mapping[st
         options: The keyword arguments of the call.
     """
     _import_engine()
+    from trendweave.kernel_cache.kernel import recorded_texts
     from trendweave.runners.options import Place
     from trendweave.runners.written_loops import explain_loops, make_events
 
-    settings = asked.settings(Place.RUN, options, None)
+    with recorded_texts(only_write=True):  # a GPU need not be there
+        settings = asked.settings(Place.RUN, options, None)
     query, time = asked.queries()[0], asked.time_columns[0]
     if events is None:
         events = make_events(asked.check, query, time, None)

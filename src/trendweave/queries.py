@@ -152,8 +152,9 @@ class Query:
             rows: The same for a number of unknown events.
             time: With events, as in `run`.
             type: With events, as in `run`.
-            loop: Return the loops that are written for this query: Python text, as it is compiled for large tables. The
-                types of columns are those of `events`; without events columns are numbers, or texts where they must be.
+            loop: Return the loops that are written for this query: Python text, as it is compiled for large tables, and
+                CUDA C for device="gpu". The types of columns are those of `events`; without events columns are numbers,
+                or texts where they must be.
             **options: With a store or events, those of `run`.
 
         Raises:

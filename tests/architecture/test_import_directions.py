@@ -35,7 +35,10 @@ ROOMS: dict[str, set[str]] = {
     "kernels": {"kernel_cache", "stopping"},
     "rows": {"errors", "events", "language", "planning", "expressions", "kernels", "table_files"},
     "results": {"errors", "events", "language", "planning", "expressions", "rows", "kernels"},
-    "gpu": {"errors", "devices", "events", "language", "planning", "expressions", "kernels", "rows", "results"},
+    "gpu": {
+        *("errors", "devices", "events", "kernel_cache", "language", "planning", "expressions", "kernels", "rows"),
+        "results",
+    },
     "programs": {
         *("errors", "events", "language", "planning", "sharing", "expressions", "kernels", "rows", "results"),
         *("devices", "gpu", "kernel_cache", "progress"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from tests.profiles import examples
 from trendweave.errors import ExecutionError
 from trendweave.gpu import sending
 from trendweave.gpu.card import Memory
-from trendweave.gpu.trends import edge_windows, edges, entry, parts, residues, totals
+from trendweave.gpu.trends import entry, fold, propagate, written
+from trendweave.gpu.trends.numbers import prime, primes_for, read_residues
 from trendweave.kernels import Aggregate, Comparison, Condition, Results, Rows, Template, aggregate
 
 
@@ -60,7 +62,7 @@ def check_columns(ours: np.ndarray, theirs: np.ndarray, errors: np.ndarray | flo
 
 
 @pytest.mark.parametrize("numbers", ["exact", "float64"])
-@examples(60)
+@examples(30)
 @given(case=cases())
 def test_small_cases(card: SimulatedCard, numbers, case):
     assume(case["selection"] != "next")
@@ -97,9 +99,31 @@ def test_many_trends(card: SimulatedCard, seed, pieces):
     values = np.array(case["values"])
     given["aggregates"] = [Aggregate("sum", 1, values), Aggregate("count", 3), Aggregate("max", 1, values)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(totals, "PIECE_ROWS", pieces)
-        patch.setattr(totals, "FAN", 3)
-        patch.setattr(totals, "SHORT_WINDOW", 1024 if pieces == 5 else 0)
+        patch.setattr(fold, "PIECE_ROWS", pieces)
+        patch.setattr(fold, "FAN", 3)
+        patch.setattr(fold, "SHORT_WINDOW", 1024 if pieces == 5 else 0)
+        check_same(on_card(card, **given), aggregate(**given))
+
+
+@contextmanager
+def loops_over_tables():
+    """Inside, transitions are not written one by one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(written, "MOST_UNROLLED", 0)
+        patch.setattr(written, "MOST_STAGED", 1)
+        for write in (written.write_fold, written.write_propagate):
+            write.cache_clear()
+        yield
+    for write in (written.write_fold, written.write_propagate):
+        write.cache_clear()
+
+
+@examples(25)
+@given(case=cases())
+def test_loops_over_tables(card: SimulatedCard, case):
+    assume(case["selection"] != "next")
+    given = arguments(case)
+    with loops_over_tables():
         check_same(on_card(card, **given), aggregate(**given))
 
 
@@ -119,11 +143,11 @@ ONE = Template(np.array([0]), np.array([True]), np.array([True]), np.array([0]),
 @pytest.mark.parametrize("spans", [(1 << 30, 1), (50, 40), (100, 64)])
 @pytest.mark.parametrize("operators", [("<",), ("=", ">="), ("!=",)])
 def test_long_windows(card: SimulatedCard, monkeypatch, threads, spans, operators):
-    monkeypatch.setattr(edge_windows, "BLOCK_SIZES", ((threads, 2**62),))
-    monkeypatch.setattr(edge_windows, "LONG_WINDOW", spans[0])
-    monkeypatch.setattr(edges, "SPAN", spans[1])
-    monkeypatch.setattr(edges, "WITHIN_THREADS", threads)
-    monkeypatch.setattr(edges, "SLICE_VERTICES", 70)
+    monkeypatch.setattr(propagate, "BLOCK_SIZES", ((threads, 2**62),))
+    monkeypatch.setattr(propagate, "LONG_WINDOW", spans[0])
+    monkeypatch.setattr(propagate, "SPAN", spans[1])
+    monkeypatch.setattr(propagate, "WITHIN_THREADS", threads)
+    monkeypatch.setattr(propagate, "SLICE_VERTICES", 70)
     rows, codes = rising_rows(threads + spans[0] % 7, 400, 2)
     conditions = [Condition(tuple(Comparison(codes % (10 + 30 * k), how, codes) for k, how in enumerate(operators)))]
     measured = [Aggregate("sum", 1, codes), Aggregate("max", 1, codes, codes % 5 != 0)]
@@ -137,7 +161,7 @@ def test_segments_that_do_not_fit_together(card: SimulatedCard, monkeypatch):
     measured = [Aggregate("sum", 1, codes / 4), Aggregate("max", 1, codes, codes % 5 != 0)]
     expected = aggregate(rows, ONE, conditions, measured, start_guards=guards)
     monkeypatch.setattr(SimulatedCard, "memory", lambda card: Memory(20_000, 20_000))
-    assert len(parts.cut_parts(card, rows, 1, conditions, measured)) > 3
+    assert len(entry.cut_parts(card, rows, 1, conditions, measured)) > 3
     check_same(entry.aggregate(card, rows, ONE, conditions, measured, start_guards=guards), expected)
 
 
@@ -156,7 +180,7 @@ def test_windows_keep_their_numbers_apart(card: SimulatedCard, monkeypatch):
     launch = SimulatedCard.launch
 
     def watch(self, source, kernel, blocks, threads, arguments, shared_bytes=0):
-        if kernel == "sum_over_edges":
+        if kernel == "propagate":
             which, first, last, scratch = (np.asarray(argument) for argument in arguments[:4])
             order = which[np.argsort(scratch[which])]
             assert (scratch[order][1:] >= (scratch + last - first)[order][:-1]).all()
@@ -164,7 +188,7 @@ def test_windows_keep_their_numbers_apart(card: SimulatedCard, monkeypatch):
         launch(self, source, kernel, blocks, threads, arguments, shared_bytes)
 
     monkeypatch.setattr(SimulatedCard, "launch", watch)
-    monkeypatch.setattr(edge_windows, "AT_ONCE", 150)
+    monkeypatch.setattr(propagate, "AT_ONCE", 150)
     conditions = [Condition((Comparison(codes, "<", codes),))]
     check_same(entry.aggregate(card, rows, ONE, conditions), aggregate(rows, ONE, conditions))
     assert len(starts) > 3
@@ -174,9 +198,9 @@ def test_windows_keep_their_numbers_apart(card: SimulatedCard, monkeypatch):
 @examples(40)
 @given(numbers=st.lists(st.integers(-(2**300), 2**300), min_size=1, max_size=20))
 def test_numbers_from_residues(numbers):
-    count = int(residues.primes_for(np.array([max(map(int.bit_length, numbers))])).max())
-    given = [np.array([number % residues.prime(place) for number in numbers]) for place in range(count)]
-    assert residues.read_residues(given).tolist() == numbers
+    count = int(primes_for(np.array([max(map(int.bit_length, numbers))])).max())
+    given = [np.array([number % prime(place) for number in numbers]) for place in range(count)]
+    assert read_residues(given).tolist() == numbers
 
 
 def test_patterns_of_many_states_are_refused(card: SimulatedCard):
@@ -188,8 +212,8 @@ def test_patterns_of_many_states_are_refused(card: SimulatedCard):
 
 def test_more_than_all_floats_before_the_first_event(card: SimulatedCard, monkeypatch):
     """SEQ(A, C+): a piece of 1,100 Cs would multiply a trend by more than any float, but none comes before it."""
-    monkeypatch.setattr(totals, "PIECE_ROWS", 1100)
-    monkeypatch.setattr(totals, "SHORT_WINDOW", 0)
+    monkeypatch.setattr(fold, "PIECE_ROWS", 1100)
+    monkeypatch.setattr(fold, "SHORT_WINDOW", 0)
     letters = np.array([2] * 2300 + [1] + [2] * 6, np.uint64)
     nowhere = np.zeros(letters.size, np.int64)
     rows = Rows(np.array([0, letters.size]), np.arange(letters.size), nowhere, nowhere, letters)

@@ -150,7 +150,7 @@ def resident_rate(card: Card, rows: Rows, template: Template, conditions: list[C
     nothing = (card.put(np.zeros((1, 1))), card.put(np.zeros(1, np.uint32)))
 
     def run() -> Any:
-        return passes.way.run(FLOATS, *nothing, 0, None)
+        return passes.loop.run(FLOATS, *nothing, 0, None)
 
     return rows.tick.size / seconds_on(card, run, repeats)
 

@@ -8,7 +8,7 @@ those that want it say `fma`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, TypeAlias
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from trendweave.devices.assigned import assigned_card
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernel_cache.kernel import only_writes, record_text
 
 #: How many blocks, or threads: a number, or one per dimension.
 Extent: TypeAlias = int | tuple[int, ...]
@@ -185,6 +186,67 @@ class CupyCard:
         self.xp.cuda.Device(self._number).synchronize()
 
 
+class _Zeros:
+    """NumPy, whose new arrays hold zeros."""
+
+    empty = staticmethod(np.zeros)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+class PaperCard:
+    """Notes the texts of kernels and starts none, where loops are written and not run: all that it finds is 0."""
+
+    name = "no card"
+    xp: Any = _Zeros()
+
+    def launch(
+        self,
+        source: str,
+        kernel: str,
+        blocks: Extent,
+        threads: Extent,
+        arguments: Sequence[Any],
+        shared_bytes: int = 0,
+    ) -> None:
+        record_text(source)
+
+    def put(self, array: np.ndarray) -> Any:
+        return np.array(array, order="C")
+
+    def get(self, array: Any) -> np.ndarray:
+        return np.array(array)
+
+    def copy_in(self, source: np.ndarray, target: Any) -> None:
+        target[...] = source
+
+    def copy_out(self, source: Any, target: np.ndarray) -> None:
+        target[...] = source
+
+    def pinned(self, size: int, kind: Any) -> np.ndarray:
+        return np.zeros(size, kind)
+
+    def is_pinned(self, array: np.ndarray) -> bool:
+        return True
+
+    def stream(self) -> Stream:
+        return _PaperStream()
+
+    def memory(self) -> Memory:
+        return Memory(1 << 40, 1 << 40)
+
+    def synchronize(self) -> None:
+        return None
+
+
+class _PaperStream(nullcontext["Stream"]):
+    """Nothing is done, so there is nothing to wait for."""
+
+    def synchronize(self) -> None:
+        return None
+
+
 _cards: dict[int | None, CupyCard] = {}
 _given: Card | None = None
 
@@ -198,6 +260,8 @@ def find_card(number: int | None = None) -> Card:
     Raises:
         ExecutionError: There is none, or CuPy is not installed.
     """
+    if only_writes():
+        return PaperCard()
     if number is None and _given is not None:
         return _given
     number = assigned_card() if number is None else number

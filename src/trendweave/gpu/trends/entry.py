@@ -1,36 +1,29 @@
-"""Aggregates over all trends on a card: the same questions and answers as `trendweave.kernels.aggregate`.
+"""Aggregates over all trends on a GPU: the same questions and answers as `trendweave.kernels.aggregate`.
 
 Counts and sums of whole numbers are exact. Floats are added in another order than on a processor, so that their last
-bits may differ.
+bits may differ. Where rows do not fit the memory of the card, some segments go at a time: they are independent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from itertools import pairwise
 
 import numpy as np
 
 from trendweave.gpu.card import Card, memory_told, refuse_work
-from trendweave.gpu.trends.parts import cut_parts, join_results, take_part
 from trendweave.gpu.trends.passes import CardPasses
 from trendweave.kernels import Aggregate, Condition, Results, Rows, Selection, Template
-from trendweave.kernels.aggregates.blocks import find_windows
-from trendweave.kernels.aggregates.entry import (
-    NUMBERS,
-    check_choice,
-    extremum_codes,
-    find_states,
-    float_sums,
-    read_extremum,
-    read_linear,
-    sort_out,
-    tidy,
-)
+from trendweave.kernels.aggregates.entry import NUMBERS, check_choice, measure
 from trendweave.kernels.aggregates.passes import normalise_conditions, normalise_rows
 
 #: States of a template that a card serves.
 MOST_STATES = 16
+#: Of the free memory, what is planned with.
+_SHARE = 0.7
+#: Bytes that a row needs: for ticks, letters, packed states, vertices, numbers and room to work in; per state; per
+#: column, with a copy.
+_ROW_BYTES, _STATE_BYTES, _COLUMN_BYTES = 120, 24, 16
 
 
 def aggregate(
@@ -43,6 +36,7 @@ def aggregate(
     numbers: str = "exact",
     start_guards: Mapping[int, np.ndarray] | None = None,
     final_guards: Mapping[int, np.ndarray] | None = None,
+    counted: bool = True,
 ) -> Results:
     """Aggregates over all trends, per segment and window with at least one trend.
 
@@ -56,6 +50,7 @@ def aggregate(
         numbers: "exact", or "float64".
         start_guards: Per state, the first window in which a trend may begin with each row.
         final_guards: Per state, the last window in which a trend may end with each row.
+        counted: Whether the number of trends is wanted.
 
     Returns:
         The same as `trendweave.kernels.aggregate`.
@@ -65,17 +60,17 @@ def aggregate(
     """
     check_choice("numbers", numbers, NUMBERS)
     check_served(template, selection)
-    rows = normalise_rows(rows)
-    every = normalise_conditions(conditions, len(template.source))
-    columns = (every, list(aggregates), start_guards or {}, final_guards or {})
+    rows, conditions = normalise_rows(rows), normalise_conditions(conditions, len(template.source))
+    asked = (template, conditions, selection, start_guards or {}, final_guards or {})
     found = []
     with memory_told(card):
-        for first, end in cut_parts(card, rows, len(template.state_variable), every, aggregates):
-            whole = first == 0 and end == rows.segment_starts.size - 1
-            part = (rows, *columns) if whole else take_part(rows, *columns, first, end)
-            found.append(_aggregate_part(card, template, selection, numbers, *part))
-            found[-1] = found[-1]._replace(segment=found[-1].segment + first)
-    return join_results(found)
+        for first, end in cut_parts(card, rows, len(template.state_variable), conditions, aggregates):
+            part = slice(*rows.segment_starts[[first, end]].tolist())
+            some = Rows(rows.segment_starts[first : end + 1] - part.start, *(column[part] for column in rows[1:]))
+            measured = [_take_part(one, part) for one in aggregates]
+            results = measure(CardPasses(card, some, *asked, part), template, measured, numbers, counted=counted)
+            found.append(results._replace(segment=results.segment + first))
+    return _join_results(found)
 
 
 def check_served(template: Template, selection: Selection) -> None:
@@ -87,44 +82,37 @@ def check_served(template: Template, selection: Selection) -> None:
         refuse_work(f"patterns of {states} states are not aggregated on a GPU, only of up to {MOST_STATES}")
 
 
-def _aggregate_part(
-    card: Card,
-    template: Template,
-    selection: Selection,
-    numbers: str,
-    rows: Rows,
-    conditions: Sequence[Condition],
-    aggregates: Sequence[Aggregate],
-    start_guards: Mapping[int, np.ndarray],
-    final_guards: Mapping[int, np.ndarray],
-) -> Results:
-    passes = CardPasses(card, rows, template, conditions, selection, start_guards, final_guards)
-    linear, floats, extrema, places = sort_out(aggregates, numbers)
-    states = linear.states(template)
-    if numbers == "float64":
-        totals = passes.float_pass(linear.matrix(passes.count, np.float64), states)
-    else:
-        totals = passes.exact_pass(linear.matrix(passes.count, np.int64), None, states)
-    float_totals = float_sums(cast(Any, passes), floats, template, None) if floats.parts else []
-    codes = [extremum_codes(part) for part in extrema]
-    largest: list[np.ndarray] = []
-    if codes:
-        masks = find_states([part.variables for part in extrema], template)
-        largest = passes.extremum_pass(np.stack([c for c, _ in codes]).astype(np.int64, copy=False), masks)
+def cut_parts(
+    card: Card, rows: Rows, states: int, conditions: Sequence[Condition], aggregates: Sequence[Aggregate]
+) -> list[tuple[int, int]]:
+    """Ranges of segments whose rows fit the card together. A segment that does not fit by itself is a range, too."""
+    columns = sum(len(condition.comparisons) + 2 for condition in conditions) + 2 * len(aggregates)
+    of_row = _ROW_BYTES + _STATE_BYTES * states + _COLUMN_BYTES * columns
+    most = int(card.memory().free * _SHARE) // of_row
+    starts = rows.segment_starts
+    if starts[-1] - starts[0] <= most:
+        return [(0, starts.size - 1)]
+    cuts = [0]
+    while cuts[-1] < starts.size - 1:
+        end = int(np.searchsorted(starts, starts[cuts[-1]] + most, side="right")) - 1
+        cuts.append(max(cuts[-1] + 1, end))
+    return list(pairwise(cuts))
 
-    found, segment, window = find_windows(passes.blocks, totals[0])
-    columns, valid = [], []
-    for part, place in zip(aggregates, places, strict=True):
-        if place.extremum is not None:
-            column, known = read_extremum(part, largest[place.extremum][found], codes[place.extremum][1])
-        else:
-            counts = None if place.counted is None else totals[1 + place.counted][found]
-            exponent = None
-            sums = None if place.summed is None else totals[1 + place.summed][found]
-            if place.summed_as_float is not None:
-                every, exponent = float_totals[place.summed_as_float]
-                sums = every[found]
-            column, known = read_linear(counts, sums, exponent)
-        columns.append(column)
-        valid.append(known)
-    return Results(segment, window, tidy(totals[0][found]), tuple(columns), tuple(valid))
+
+def _take_part(one: Aggregate, part: slice) -> Aggregate:
+    """What is measured of some rows."""
+    values, valid = (None if column is None else np.asarray(column)[part] for column in (one.values, one.valid))
+    return one._replace(values=values, valid=valid)
+
+
+def _join_results(parts: Sequence[Results]) -> Results:
+    """The results of consecutive parts."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = tuple(np.concatenate(column) for column in zip(*(part.aggregates for part in parts), strict=True))
+    valid = tuple(
+        None if known[0] is None else np.concatenate(known)
+        for known in zip(*(part.valid for part in parts), strict=True)
+    )
+    segment, window, count = (np.concatenate([part[place] for part in parts]) for place in range(3))
+    return Results(segment, window, count, columns, valid)

@@ -1,4 +1,4 @@
-"""Passes over the windows of one call on a card: exact, float64, extremum; the twin of the engine of the kernels.
+"""Passes over the windows of one call on a GPU: exact, float64, extremum; see `kernels.aggregates.entry.Passes`.
 
 A pass of floats comes first. What it finds below 2**52 is exact: whole numbers that small are added and multiplied
 without rounding, and no number on the way to a total is larger than the total. Other totals are found modulo as many
@@ -14,24 +14,36 @@ import numpy as np
 
 from trendweave.gpu.card import Card
 from trendweave.gpu.sending import send
-from trendweave.gpu.trends import residues
-from trendweave.gpu.trends.card_rows import put_rows
-from trendweave.gpu.trends.edges import Edges
-from trendweave.gpu.trends.numbers import FLOATS, LARGEST, SUMS, Kind, Numbers
-from trendweave.gpu.trends.totals import Totals
+from trendweave.gpu.sources import cuda_text
+from trendweave.gpu.trends.fold import Fold
+from trendweave.gpu.trends.numbers import FLOATS, LARGEST, SUMS, Kind, Numbers, prime, primes_for, read_residues, times
+from trendweave.gpu.trends.propagate import Propagate
 from trendweave.kernels import Condition, Rows, Selection, Template
 from trendweave.kernels.aggregates.blocks import Blocks, cut_blocks, number_results
 from trendweave.kernels.aggregates.exact_numbers import DIGIT_BITS
 from trendweave.kernels.aggregates.passes import is_empty
+from trendweave.kernels.loops.plan import choose_methods, make_plan
 
 #: Floats below this are exact, with a bit to spare for rounded bounds.
 EXACT_FLOATS = 2.0**52
 #: Bits that are added to what floats say of a size: they are rounded.
 _MARGIN = 2
+_THREADS = 256
 
 
 class CardPasses:
-    """One call's rows, template and conditions on a card."""
+    """One call's rows, template and conditions on a card.
+
+    Args:
+        card: The card.
+        rows: The events.
+        template: The automaton of the trends.
+        conditions: One per transition.
+        selection: Which later rows a row may be followed by.
+        start_guards: Per state, the first window in which a trend may begin with each row.
+        final_guards: Per state, the last window in which a trend may end with each row.
+        part: The rows among those that conditions and guards have columns for.
+    """
 
     def __init__(
         self,
@@ -42,20 +54,23 @@ class CardPasses:
         selection: Selection,
         start_guards: Mapping[int, np.ndarray],
         final_guards: Mapping[int, np.ndarray],
+        part: slice = slice(None),
     ) -> None:
         self.card, self.count = card, rows.tick.size
         self.blocks = find_blocks(rows)
         self._lengths = (self.blocks.row_end - self.blocks.row_start) * len(template.state_variable)
-        on_card = put_rows(card, rows, template)
+        tick = send(card, rows.tick, np.int64)
+        packed = pack_states(card, rows, template, tick)
         guarded = bool(start_guards) or bool(final_guards)
-        unconditional = selection is Selection.ANY and not guarded and all(map(is_empty, conditions))
-        self.way: Totals | Edges
-        if unconditional:
-            self.way = Totals(card, rows, template, self.blocks, on_card)
+        self.loop: Fold | Propagate
+        if selection is Selection.ANY and not guarded and all(map(is_empty, conditions)):
+            self.loop = Fold(card, rows, template, self.blocks, packed)
         else:
-            self.way = Edges(
-                *(card, rows, template, conditions, selection, start_guards, final_guards, self.blocks, on_card)
-            )
+            methods = choose_methods(template, conditions, selection, False, "scan")
+            every = [-1] * len(conditions)
+            plan, columns = make_plan(template, conditions, methods, start_guards, final_guards, every)
+            contiguous = selection is Selection.CONTIGUOUS
+            self.loop = Propagate(card, plan, columns, part, contiguous, self.blocks, tick, packed)
 
     def float_pass(self, values: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
         """float64 totals per window: the number of trends, then one per line of values."""
@@ -66,7 +81,7 @@ class CardPasses:
         found = []
         for line, of_line in zip(codes, _state_bits(states), strict=True):
             asked = (send(self.card, line, np.int64), self.card.put(of_line[None]))
-            found.append(self.way.run(LARGEST, *asked, 0, None)[:, 0])
+            found.append(self.loop.run(LARGEST, *asked, 0, None)[:, 0])
         return found
 
     def exact_pass(self, values: np.ndarray | None, digits: np.ndarray | None, states: np.ndarray) -> list[np.ndarray]:
@@ -86,10 +101,10 @@ class CardPasses:
         pending = np.flatnonzero(~exact)
         if not pending.size:
             return columns
-        primes = residues.primes_for(self._bits(floats[0], value_bits if len(states) else 0))
+        primes = primes_for(self._bits(floats[0], value_bits if len(states) else 0))
         found: list[list[np.ndarray]] = []
         for place in range(int(primes[pending].max())):
-            numbers = Numbers(Kind.RESIDUE, residues.prime(place))
+            numbers = Numbers(Kind.RESIDUE, prime(place))
             if digits is None:
                 lines = [_residues(line, numbers.prime) for line in on_card]
             else:
@@ -98,7 +113,7 @@ class CardPasses:
         for count in np.unique(primes[pending]):
             at = pending[primes[pending] == count]
             for k, column in enumerate(columns):
-                part = residues.read_residues([totals[k][at] for totals in found[:count]])
+                part = read_residues([totals[k][at] for totals in found[:count]])
                 if part.dtype == object and column.dtype != object:
                     columns[k] = column = column.astype(object)
                 column[at] = part
@@ -131,7 +146,7 @@ class CardPasses:
         bits = _state_bits(states)
         nothing: Any = self.card.put(np.zeros((1, 1), numbers.dtype))
         if not len(lines):
-            return [self.way.run(numbers, nothing, self.card.put(np.zeros(1, np.uint32)), 0, chosen)[:, 0]]
+            return [self.loop.run(numbers, nothing, self.card.put(np.zeros(1, np.uint32)), 0, chosen)[:, 0]]
         totals: list[np.ndarray] = []
         for first in range(0, len(lines), SUMS):
             part = self.card.xp.zeros((SUMS, self.count), numbers.dtype)
@@ -140,9 +155,25 @@ class CardPasses:
             for place, line in enumerate(taken):
                 part[place] = line
             of_part[: len(taken)] = bits[first : first + SUMS]
-            found = self.way.run(numbers, part, self.card.put(of_part), SUMS, chosen)
+            found = self.loop.run(numbers, part, self.card.put(of_part), SUMS, chosen)
             totals += [found[:, k] for k in range(bool(totals), 1 + len(taken))]
         return totals
+
+
+def pack_states(card: Card, rows: Rows, template: Template, tick: Any) -> Any:
+    """Per row on the card, as which states it may be read (bits), and whether it begins a tick. Rows in no window are
+    read as nothing."""
+    count, variables = rows.tick.size, np.asarray(template.state_variable, np.int32)
+    outside, packed = rows.window_first > rows.window_last, card.xp.empty(count, np.uint32)
+    few = rows.letters.shape[1] == 1 and variables.max(initial=0) < 8
+    letters = send(card, rows.letters.reshape(-1), np.uint8 if few else np.uint64)
+    arguments = (
+        *(letters, np.int32(letters.dtype.itemsize), np.int64(rows.letters.shape[1]), tick),
+        card.put(outside) if outside.any() else None,
+        *(card.put(variables), np.int32(variables.size), np.int64(count), packed),
+    )
+    card.launch(cuda_text("rows"), "pack_states", -(-count // _THREADS), _THREADS, arguments)
+    return packed
 
 
 def find_blocks(rows: Rows) -> Blocks:
@@ -165,15 +196,15 @@ def _state_bits(states: np.ndarray) -> np.ndarray:
     return (states.astype(np.uint32) << np.arange(states.shape[1], dtype=np.uint32)).sum(axis=1, dtype=np.uint32)
 
 
-def _residues(line: Any, prime: int) -> Any:
+def _residues(line: Any, modulus: int) -> Any:
     """A line of int64 on the card modulo a prime."""
-    return ((line % prime + prime) % prime).astype(np.uint64)
+    return ((line % modulus + modulus) % modulus).astype(np.uint64)
 
 
-def _residues_of_digits(digits: np.ndarray, prime: int) -> np.ndarray:
+def _residues_of_digits(digits: np.ndarray, modulus: int) -> np.ndarray:
     """Lines of digits modulo a prime."""
     total = np.zeros((digits.shape[0], digits.shape[2]), np.int64)
     for d in range(digits.shape[1]):
-        power = pow(2, DIGIT_BITS * d, prime)
-        total = (total + residues.multiply(digits[:, d] % np.int64(prime), power, prime)) % np.int64(prime)
+        power = pow(2, DIGIT_BITS * d, modulus)
+        total = (total + times(digits[:, d] % np.int64(modulus), power, modulus)) % np.int64(modulus)
     return total.astype(np.uint64)

@@ -7,12 +7,12 @@
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from trendweave.kernels.aggregates import exact_numbers as exact
-from trendweave.kernels.aggregates.blocks import find_windows
+from trendweave.kernels.aggregates.blocks import Blocks, find_windows
 from trendweave.kernels.aggregates.passes import MEMORY_LIMIT, Engine
 from trendweave.kernels.columns import same_column
 from trendweave.kernels.inputs import (
@@ -161,6 +161,35 @@ def aggregate(
         rows, template, transition_conditions, selection, force_way, start_guards, final_guards, memory_limit, kernel,
         queries,
     )  # fmt: skip
+    return measure(engine, template, aggregates, numbers, queries, counted)
+
+
+class Passes(Protocol):
+    """What goes over rows: the engine of a processor, or of a GPU. All find totals per window, the number of trends
+    first."""
+
+    count: int
+    blocks: Blocks
+
+    def exact_pass(self, values: np.ndarray | None, digits: np.ndarray | None, states: np.ndarray) -> list:
+        """Exact totals; see `Engine.exact_pass`."""
+
+    def float_pass(self, values: np.ndarray, states: np.ndarray) -> list:
+        """float64 totals."""
+
+    def extremum_pass(self, codes: np.ndarray, states: np.ndarray) -> Sequence[np.ndarray]:
+        """The largest code per window, for each line of codes; see `Engine.extremum_pass`."""
+
+
+def measure(
+    engine: Passes,
+    template: Template,
+    aggregates: Sequence[Aggregate],
+    numbers: str,
+    queries: QueryLanes | None = None,
+    counted: bool = True,
+) -> Results:
+    """What is asked for, in as few passes over the rows as it takes; see `aggregate`."""
     linear, floats, extrema, places = sort_out(aggregates, numbers)
     states = linear.states(template, queries)
     totals: list = []
@@ -256,7 +285,7 @@ def divide_sums(sums: np.ndarray, exponent: int | None, counts: np.ndarray) -> n
     return np.array([exact.scale(s, exponent or 0, int(c)) for s, c in zip(sums, counts, strict=True)], np.float64)
 
 
-def float_sums(engine: Engine, floats: Linear, template: Template, queries: QueryLanes | None) -> list:
+def float_sums(engine: Passes, floats: Linear, template: Template, queries: QueryLanes | None) -> list:
     """(totals, exponent) per sum of floats: plain float64 (exponent None) as long as all totals are finite, or are not
     because values are not; else exact fixed point numbers times 2**exponent, and floats that are not finite."""
     states = floats.states(template, queries)
@@ -280,7 +309,7 @@ def float_sums(engine: Engine, floats: Linear, template: Template, queries: Quer
     return out
 
 
-def not_finite(engine: Engine, values: np.ndarray, usable: np.ndarray, states: np.ndarray) -> tuple:
+def not_finite(engine: Passes, values: np.ndarray, usable: np.ndarray, states: np.ndarray) -> tuple:
     """Sums that values which are NaN or infinite make so, however large the others are: (sums, where there are any)."""
     kinds = np.stack([np.isnan(values), values == np.inf, values == -np.inf]) & usable
     if not kinds.any():

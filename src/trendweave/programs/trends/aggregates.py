@@ -353,7 +353,7 @@ class PartitionTask:
             from trendweave.gpu.trends.entry import aggregate as aggregate_on_card
 
             asked = (rows, template, conditions, measured, selection, numbers, start_guards, final_guards)
-            return aggregate_on_card(find_card(), *asked)
+            return aggregate_on_card(find_card(), *asked, counted=self._counts_trends())
         return aggregate(
             rows,
             template,
