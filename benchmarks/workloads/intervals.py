@@ -13,6 +13,7 @@ from benchmarks.registry import ResultRow, workload
 from benchmarks.timing import interleaved, median_seconds
 from trendweave.language.interval_tree import RELATIONS
 from trendweave.programs.intervals.matching import Matcher
+from trendweave.programs.intervals.pieces import IntervalPiece
 from trendweave.programs.intervals.program import bind_intervals
 
 AGGRESSIVE = """
@@ -154,7 +155,7 @@ def adaptive(repeat: int) -> list[ResultRow]:
     text = f"{definitions('ABC')} PATTERN A before B AND A before C AND B before C WITHIN 2000 seconds"
     query = trendweave.query(text)
     bound = bind_intervals(query.plan, events.schema, "time", None)
-    _, situations = bound.find_situations(bound.prepare(events)[0])
+    situations = IntervalPiece(bound, bound.prepare(events)[0]).usable
     within = bound.lengths.within
 
     def with_order(order: tuple[int, ...] | None) -> int:

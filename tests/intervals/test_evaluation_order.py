@@ -20,8 +20,9 @@ from trendweave.errors import ExecutionError
 from trendweave.planning.evaluation_order import Statistics, evaluation_order, first_selectivity, order_cost
 from trendweave.planning.relations import ANY, mask_of
 from trendweave.programs.intervals.matching import Matcher
+from trendweave.programs.intervals.pieces import IntervalPiece
 from trendweave.programs.intervals.program import bind_intervals
-from trendweave.programs.intervals.situations import SituationBuffers
+from trendweave.programs.intervals.situations import Situations
 
 
 def plan_of(pattern: str, names: str = "ABC") -> Any:
@@ -77,7 +78,7 @@ def test_many_names_are_ordered_step_by_step() -> None:
     assert sorted(evaluation_order(plan, Statistics.of_plan(plan))) == list(range(10))
 
 
-def sorted_matches(matcher: Matcher, situations: SituationBuffers) -> np.ndarray:
+def sorted_matches(matcher: Matcher, situations: Situations) -> np.ndarray:
     found = matcher.all_matches(situations)
     rows = np.column_stack([found.moment, found.situation])
     return rows[np.lexsort(rows.T)]
@@ -92,7 +93,7 @@ def test_no_order_changes_the_matches(drawn: tuple[Query, list[dict[str, Any]]],
     assume(not query.return_situations)
     table = as_table(query, events)
     bound = bind_intervals(engine.plan, table.schema, "time", None)
-    _, situations = bound.find_situations(bound.prepare(table)[0])
+    situations = IntervalPiece(bound, bound.prepare(table)[0]).usable
     expected = sorted_matches(Matcher(engine.plan, bound.lengths.within), situations)
     order = tuple(data.draw(hs.permutations(range(len(engine.plan.situations)))))
     found = sorted_matches(Matcher(engine.plan, bound.lengths.within, fixed=order), situations)
@@ -150,9 +151,9 @@ def test_the_order_follows_rates_that_change() -> None:
         "FROM X DEFINE A AS a, B AS b, C AS c PATTERN A before B AND A before C AND B before C WITHIN 500 seconds"
     )
     bound = bind_intervals(query.plan, events.schema, "time", None)
-    _, situations = bound.find_situations(bound.prepare(events)[0])
+    situations = IntervalPiece(bound, bound.prepare(events)[0]).usable
     matcher = Matcher(query.plan, bound.lengths.within)
-    low, high = situations.bounds()
+    low, high = situations.bounds(3)
     begins = []
     for edge in (60_000, 110_000, 160_000, 260_000, 310_000, 360_000):
         bounds = low.copy(), high.copy()

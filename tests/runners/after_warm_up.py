@@ -33,11 +33,11 @@ QUERIES = (
 
 def signatures() -> Iterator[str]:
     """All that is loaded or compiled by now of the kernels of situations and stores."""
-    for package in (trendweave.kernels.intervals, trendweave.store.kernels):
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            for value in vars(importlib.import_module(module.name)).values():
-                if isinstance(value, Kernel):
-                    yield from (f"{module.name}.{value.__name__}{found}" for found in value.compiled.signatures)
+    of_stores = pkgutil.walk_packages(trendweave.store.kernels.__path__, f"{trendweave.store.kernels.__name__}.")
+    for name in (trendweave.kernels.intervals.__name__, *(module.name for module in of_stores)):
+        for value in vars(importlib.import_module(name)).values():
+            if isinstance(value, Kernel):
+                yield from (f"{name}.{value.__name__}{found}" for found in value.compiled.signatures)
 
 
 def ask(events: pa.Table) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels.intervals.situations import RUNNING
+from trendweave.kernels.intervals import RUNNING
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Path
 from trendweave.results.types import length_type
@@ -56,7 +56,6 @@ class IntervalResults:
     schema: pa.Schema
     kind: TimeType
     keys: list[pa.Array]
-    partitions: int = 1
 
     def times(self, steps: np.ndarray) -> pa.Array:
         """Write steps as times of the input's type; RUNNING is NULL.

@@ -20,7 +20,7 @@ _NEAR_PER_ROW = 2
 
 
 def key_codes(columns: list[pa.ChunkedArray], length: int) -> np.ndarray:
-    """Number the different combinations of values; NULL is a value of its own.
+    """Number the different combinations of values by their first rows; NULL is a value of its own.
 
     NaN equals itself and -0.0 equals 0.0, as everywhere in the language.
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.evaluate import column_of, is_true
-from trendweave.kernels.intervals.situations import RUNNING, Situations
+from trendweave.kernels.intervals import RUNNING
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation
 from trendweave.programs.intervals.rows import TIME, IntervalRows
-from trendweave.programs.intervals.situations import Lengths, SituationBuffers, find_certain_times
+from trendweave.programs.intervals.situations import Lengths, Situations, find_certain_times
 from trendweave.results.types import times_type
 from trendweave.rows.codes import key_codes
 from trendweave.rows.dropped import Dropped
@@ -55,8 +57,8 @@ def prepare_given(plan: IntervalPlan, preparation: IntervalPreparation, given: p
 
 def find_given_situations(
     plan: IntervalPlan, preparation: IntervalPreparation, table: pa.Table, lengths: Lengths
-) -> tuple[IntervalRows, SituationBuffers]:
-    """The rows, in the order of the buffers, and the situations that they are."""
+) -> tuple[IntervalRows, Situations]:
+    """The rows, by partition, and the situations that they are."""
     time = time_type(table.schema.field(TIME).type)
     start = as_steps(table.column(TIME), time)
     running = ~np.asarray(has_time(table.column(END)))
@@ -66,22 +68,18 @@ def find_given_situations(
     kind = table.column(KIND).to_numpy()
     codes = key_codes([table.column(name) for name in preparation.keys], start.size)
     partitions = int(codes.max()) + 1 if codes.size else 0
-    # Rows as the keys of partitions are read from: by partition. Situations: by kind, then partition.
     order = np.lexsort((end, start, kind, codes))
-    rows = IntervalRows(
-        table, order, time, start[order], np.zeros(order.size, np.int64),
-        np.searchsorted(codes[order], np.arange(partitions + 1)),
-    )  # fmt: skip
     kind, codes, start, end = kind[order], codes[order], start[order], end[order]
-    place = np.arange(order.size)
-    found = Situations(kind, codes, start, end, place, place + 1, np.zeros(order.size, np.bool_))
+    starts = np.searchsorted(codes, np.arange(partitions + 1))
+    rows = IntervalRows(table, order, start, np.zeros(order.size, np.int64), starts)
     # Time passes with the starts and ends of a partition's intervals.
     ended = end != RUNNING
     moments, of = np.concatenate([start, end[ended]]), np.concatenate([codes, codes[ended]])
     passing = np.lexsort((moments, of))
     edges = np.searchsorted(of[passing], np.arange(partitions + 1))
-    certain = find_certain_times(plan, lengths, found, moments[passing], edges[codes], edges[codes + 1])
-    by_kind = np.argsort(kind, kind="stable")
-    same = (kind[by_kind][1:] == kind[by_kind][:-1]) & (codes[by_kind][1:] == codes[by_kind][:-1])
-    disjoint = not bool((same & (start[by_kind][1:] < end[by_kind][:-1])).any())
-    return rows, SituationBuffers.of(found, certain, by_kind, len(plan.situations), partitions, disjoint)
+    place = np.arange(order.size)
+    found = Situations(kind, codes, start, end, place, place + 1, place, start, partitions)
+    found = find_certain_times(plan, lengths, found, moments[passing], edges[codes], edges[codes + 1])
+    found = found.take(np.argsort(kind, kind="stable"))
+    same = (found.kind[1:] == found.kind[:-1]) & (found.partition[1:] == found.partition[:-1])
+    return rows, replace(found, disjoint=not (same & (found.start[1:] < found.end[:-1])).any())

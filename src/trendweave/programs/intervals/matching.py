@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.intervals.joins import match_situations
+from trendweave.kernels.intervals import PASSED, match_situations
 from trendweave.planning.evaluation_order import Statistics, evaluation_order, order_cost
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.relations import ANY, inverse
-from trendweave.programs.intervals.situations import SituationBuffers
+from trendweave.programs.intervals.situations import Situations, rows_reaching
 
 #: Situations that are joined with one order before it is looked at again.
 BLOCK = 30_000
@@ -31,30 +32,20 @@ MOST_SHOWN = 20_000_000
 MOST_COUNTED = 100_000_000
 
 
+#: Situations between bounds, of each kind and partition.
+Bounds: TypeAlias = tuple[np.ndarray, np.ndarray]
+
+
 @dataclass(frozen=True, slots=True)
-class FoundMatches:
-    """One situation of each kind per row (as places in the buffers), and when the match was certain."""
+class Matches:
+    """One situation of each kind per row, as places among all, and when the match was certain."""
 
     situation: np.ndarray
     moment: np.ndarray
 
-    @staticmethod
-    def none(kinds: int) -> FoundMatches:
-        return FoundMatches(np.empty((0, kinds), np.int64), np.empty(0, np.int64))
-
-    @staticmethod
-    def join_parts(parts: list[FoundMatches], kinds: int) -> FoundMatches:
-        parts = [part for part in parts if part.moment.size]
-        if not parts:
-            return FoundMatches.none(kinds)
-        if len(parts) == 1:
-            return parts[0]
-        return FoundMatches(
-            np.concatenate([part.situation for part in parts]), np.concatenate([part.moment for part in parts])
-        )
-
-    def keep(self, mask: np.ndarray) -> FoundMatches:
-        return FoundMatches(self.situation[mask], self.moment[mask])
+    def keep(self, places: np.ndarray) -> Matches:
+        """Some of them, by places or by a mask."""
+        return Matches(self.situation[places], self.moment[places])
 
 
 def constraint_masks(plan: IntervalPlan) -> tuple[np.ndarray, np.ndarray]:
@@ -81,34 +72,34 @@ class Matcher:
     matches: int = 0
     _order: tuple[int, ...] = ()
     _planned_with: Statistics | None = None
-    _masks: tuple[np.ndarray, np.ndarray] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self._masks = constraint_masks(self.plan)
+    def all_matches(self, situations: Situations, asked: Iterable[Bounds] | None = None) -> Matches:
+        """The matches of all situations, or of those between the bounds that are asked for, one after the other."""
+        kinds = len(self.plan.situations)
+        parts = [(np.empty((0, kinds), np.int64), np.empty(0, np.int64))]
+        for low, high in [situations.bounds(kinds)] if asked is None else asked:
+            self.statistics = None
+            found = (self.join(situations, *block) for block in self._blocks(situations, low, high))
+            parts += [(one.situation, one.moment) for one in found if one.moment.size]
+        return Matches(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def all_matches(
-        self, situations: SituationBuffers, low: np.ndarray | None = None, high: np.ndarray | None = None
-    ) -> FoundMatches:
-        """The matches of all situations, or of those between the bounds of each kind and partition, in blocks."""
-        if low is None or high is None:
-            low, high = situations.bounds()
-        parts = [self.join(situations, *block) for block in self._blocks(situations, low, high)]
-        return FoundMatches.join_parts(parts, len(self.plan.situations))
-
-    def join(self, situations: SituationBuffers, low: np.ndarray, high: np.ndarray) -> FoundMatches:
+    def join(self, situations: Situations, low: np.ndarray, high: np.ndarray) -> Matches:
         """The matches of the situations between the bounds of each kind and partition."""
         sizes = self._sizes(situations, low, high)
         if min(sizes) == 0:
-            return FoundMatches.none(len(sizes))
+            return Matches(np.empty((0, len(sizes)), np.int64), np.empty(0, np.int64))
         order = self.fixed or self._planned(sizes)
         most = MOST_COUNTED if self.plan.returns == "counts" else MOST_SHOWN
-        left = most - self.matches
-        found = match_situations(situations.buffers(low, high), order, *self._masks, self.within, left)
-        if not found.complete:
+        situation, moment, size, search, complete = match_situations(
+            situations.start, situations.end, situations.certain, low, high, situations.disjoint,
+            np.array(order, np.int64), *constraint_masks(self.plan), -1 if self.within is None else self.within,
+            most - self.matches,
+        )  # fmt: skip
+        if not complete:
             raise ExecutionError([self._too_many(most)])
-        self.matches += found.moment.size
-        self._observe(order, sizes, found.tried, found.passed)
-        return FoundMatches(found.situation, found.moment)
+        self.matches += size
+        self._observe(order, sizes, search[:, PASSED])
+        return Matches(situation[:size], moment[:size])
 
     def _too_many(self, most: int) -> Problem:
         ways = ["add WITHIN" if self.within is None else "use a shorter WITHIN", "add constraints"]
@@ -117,66 +108,49 @@ class Matcher:
         hint = f"{', '.join(ways[:-1])}, or {ways[-1]}" if len(ways) > 2 else " or ".join(ways)
         return Problem("TW451", f"the pattern has more than {most:,} matches", hint)
 
-    def _blocks(
-        self, situations: SituationBuffers, low: np.ndarray, high: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Groups of partitions; a large partition is cut by the start of one kind of situation."""
-        per_partition = (high - low).sum(axis=0)
-        total = np.cumsum(per_partition)
-        first = 0
-        while first < per_partition.size:
-            before = total[first - 1] if first else 0
+    def _blocks(self, situations: Situations, low: np.ndarray, high: np.ndarray) -> Iterator[Bounds]:
+        """Partitions with situations of each kind, several in a block; a large one is cut into blocks of its own."""
+        used = (high > low).all(axis=0)
+        low, high = low[:, used], high[:, used]
+        total = np.cumsum((high - low).sum(axis=0))
+        first = before = 0
+        while first < total.size:
             last = max(first + 1, int(np.searchsorted(total, before + BLOCK, side="right")))
-            if last == first + 1 and per_partition[first] > BLOCK and self.within:
-                yield from self._cut(situations, low[:, first : first + 1], high[:, first : first + 1])
+            block = np.ascontiguousarray(low[:, first:last]), np.ascontiguousarray(high[:, first:last])
+            if total[last - 1] - before > BLOCK and self.within:
+                yield from self._cut(situations, *block, self.within)
             else:
-                yield np.ascontiguousarray(low[:, first:last]), np.ascontiguousarray(high[:, first:last])
-            first = last
+                yield block
+            first, before = last, int(total[last - 1])
 
-    def _cut(
-        self, situations: SituationBuffers, low: np.ndarray, high: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _cut(self, situations: Situations, low: np.ndarray, high: np.ndarray, within: int) -> Iterator[Bounds]:
         """Blocks of one partition. The kind that the order begins with tells which block a match belongs to; the others
         may begin a window earlier or later."""
-        assert self.within is not None
-        sizes = self._sizes(situations, low, high)
-        if min(sizes) == 0:
-            return
-        anchor = (self.fixed or self._planned(sizes))[0]
         start = situations.start
-        place = int(low[anchor, 0])
-        share = max(1, int(BLOCK * (high[anchor, 0] - low[anchor, 0]) / max(1, (high - low).sum())))
-        while place < high[anchor, 0]:
-            until = min(place + share, int(high[anchor, 0]))
-            shortest = int(start[place]) + _WINDOWS * self.within
-            until = max(until, int(np.searchsorted(start[place : high[anchor, 0]], shortest)) + place)
-            until = min(until, int(high[anchor, 0]))
-            earliest, latest = int(start[place]) - self.within, int(start[until - 1]) + self.within
-            block_low, block_high = low.copy(), high.copy()
-            for k in range(low.shape[0]):
-                own = start[low[k, 0] : high[k, 0]]
-                block_low[k, 0] = low[k, 0] + np.searchsorted(own, earliest)
-                block_high[k, 0] = low[k, 0] + np.searchsorted(own, latest, side="right")
-            block_low[anchor, 0], block_high[anchor, 0] = place, until
-            yield block_low, block_high
-            place = until
+        anchor = (self.fixed or self._planned(self._sizes(situations, low, high)))[0]
+        place, until = int(low[anchor, 0]), int(high[anchor, 0])
+        share = max(1, int(BLOCK * (until - place) / (high - low).sum()))
+        while place < until:
+            shortest = place + int(np.searchsorted(start[place:until], start[place] + _WINDOWS * within))
+            last = min(max(place + share, shortest), until)
+            around = start[place] - within, start[last - 1] + within + 1
+            edges = [rows_reaching(start, np.repeat(one, len(low)), low[:, 0], high[:, 0]) for one in around]
+            edges[0][anchor], edges[1][anchor] = place, last
+            yield edges[0][:, None], edges[1][:, None]
+            place = last
 
     # Statistics
 
-    def _sizes(self, situations: SituationBuffers, low: np.ndarray, high: np.ndarray) -> list[float]:
+    def _sizes(self, situations: Situations, low: np.ndarray, high: np.ndarray) -> list[float]:
         """How many situations of each kind a window holds, on average over the partitions that have any."""
-        counts = (high - low).sum(axis=1)
-        used = max(1, int(((high - low) > 0).any(axis=0).sum()))
-        if self.within is None or not counts.min():
-            return [float(count) / used for count in counts]
-        span = 0
-        for k in range(low.shape[0]):
-            filled = high[k] > low[k]
-            if filled.any():
-                lengths = situations.start[high[k][filled] - 1] - situations.start[low[k][filled]]
-                span = max(span, int(lengths.mean()))
+        filled = high > low
+        sizes = (high - low).sum(axis=1) / max(1, int(filled.any(axis=0).sum()))
+        if self.within is None or not sizes.min():
+            return [float(size) for size in sizes]
+        spans = situations.start[np.where(filled, high - 1, 0)] - situations.start[np.where(filled, low, 0)]
+        span = max(int(own[some].mean()) for own, some in zip(spans, filled, strict=True))
         share = min(1.0, self.within / max(1, span))
-        return [max(float(count) / used * share, 1e-6) for count in counts]
+        return [max(float(size) * share, 1e-6) for size in sizes]
 
     def _planned(self, sizes: list[float]) -> tuple[int, ...]:
         if self.statistics is None:
@@ -193,17 +167,14 @@ class Matcher:
             self.plans += 1
         return self._order
 
-    def _observe(self, order: tuple[int, ...], sizes: list[float], tried: np.ndarray, passed: np.ndarray) -> None:
+    def _observe(self, order: tuple[int, ...], sizes: list[float], passed: np.ndarray) -> None:
         """What the steps of the join have let through, as moving averages per constraint."""
         if self.statistics is None:
             return
         shares = self.statistics.shares
         for depth in range(1, len(order)):
-            pairs = [
-                (min(order[depth], other), max(order[depth], other))
-                for other in order[:depth]
-                if (min(order[depth], other), max(order[depth], other)) in shares
-            ]
+            own = [(min(order[depth], other), max(order[depth], other)) for other in order[:depth]]
+            pairs = [pair for pair in own if pair in shares]
             pairs_tried = float(passed[depth - 1]) * sizes[order[depth]]
             if not pairs or pairs_tried < _ENOUGH_PAIRS:
                 continue

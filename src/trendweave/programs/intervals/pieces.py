@@ -9,6 +9,7 @@ those of one batch over all events that were not late.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels.intervals.situations import RUNNING, Situations, rows_reaching
-from trendweave.kernels.sorting import stable_order
-from trendweave.programs.intervals.counts import add_up, count_matches, write_counts
+from trendweave.kernels.intervals import RUNNING
 from trendweave.programs.intervals.given import find_given_situations
-from trendweave.programs.intervals.matching import FoundMatches, Matcher
-from trendweave.programs.intervals.partitions import NOTHING, Remembered, number_partitions
-from trendweave.programs.intervals.rows import CHUNK
-from trendweave.programs.intervals.situations import SituationBuffers, find_certain_times
+from trendweave.programs.intervals.matching import Bounds, Matcher, Matches
+from trendweave.programs.intervals.rows import CHUNK, NOTHING, Remembered, number_partitions
+from trendweave.programs.intervals.situations import (
+    Situations,
+    derive_situations,
+    find_certain_times,
+    rows_reaching,
+)
 from trendweave.programs.intervals.values import (
     Stretches,
     Summary,
@@ -34,8 +37,10 @@ from trendweave.programs.intervals.values import (
     write_summary,
 )
 from trendweave.programs.program import EVERYTHING, Carry, Scope, Step, UpToWatermark
-from trendweave.results.interval_table import IntervalResults, window_lengths
+from trendweave.results.interval_table import IntervalResults, count_ranges, window_lengths
+from trendweave.results.partials import exact_sums
 from trendweave.results.types import column_type
+from trendweave.rows.codes import first_of_each, key_codes
 
 if TYPE_CHECKING:
     from trendweave.programs.intervals.program import IntervalMatches
@@ -91,99 +96,68 @@ class IntervalPiece:
         scope: Scope = EVERYTHING,
     ) -> None:
         self.program, self.plan, self.state, self.watermark, self.scope = program, program.plan, state, watermark, scope
-        self.lengths = program.lengths
+        self.lengths, self.kinds = program.lengths, len(program.plan.situations)
         self.begin = -RUNNING if before is None else before
-        self.kinds = len(self.plan.situations)
         names = program.preparation.keys if scope.chunk is None else (*program.preparation.keys, CHUNK)
         if self.plan.intervals is None:
             self.partitions = number_partitions(program, table, state, names)
             self.rows = self.partitions.rows
-            self.situations, self.known = self._find_situations()
-            keys = list(self.partitions.keys.values())
+            self.situations = self._find_situations()
+            self.keys = list(self.partitions.keys.values())
         else:
             self.rows, self.situations = find_given_situations(self.plan, program.preparation, table, self.lengths)
-            self.known = None
-            keys = [self.rows.take(name, self.rows.starts[:-1]) for name in names]
-        self.keys = keys
-        self.results = IntervalResults(self.plan, program.schema, program.time_type, keys, self.rows.partitions)
+            self.keys = [self.rows.take(name, self.rows.starts[:-1]) for name in names]
+        self.results = IntervalResults(self.plan, program.schema, program.time_type, self.keys)
 
-    # Situations
-
-    def _find_situations(self) -> tuple[SituationBuffers, np.ndarray | None]:
-        """Situations of the state and of the rows, in order, and the place in the state of those that have one."""
-        old, rows, count = self.state.situations, self.rows, self.partitions.count
-        found = self.partitions.derive()
+    def _find_situations(self) -> Situations:
+        """Situations of the state and of the rows."""
+        rows, bits, since = self.rows, self.partitions.bits, self.partitions.since
+        ended = {name: np.empty(0, np.int64) for name in _KEPT}
+        if self.state.situations is not None:
+            ended = {name: self.state.situations.column(name).to_numpy() for name in _KEPT}
+        runs = ended["end"] == RUNNING
+        places = np.full(since.shape, -1)
+        places[ended["partition"][runs], ended["kind"][runs]] = np.flatnonzero(runs)
+        found = derive_situations(rows, bits, since, places)
         last = found.end_row + (found.end != RUNNING)
-        certain = find_certain_times(self.plan, self.lengths, found, rows.time, found.first_row, last)
-        if old is None or not old.num_rows:
-            # They come by partition and end, which within a kind is also the order of their starts.
-            order, _ = stable_order(found.kind, self.kinds)
-            return SituationBuffers.of(found, certain, order, self.kinds, count), None
-        ended = {name: old.column(name).to_numpy() for name in _KEPT}
-        running = np.flatnonzero(ended["end"] == RUNNING)
-        at = np.full((count, self.kinds), -1, np.int64)
-        at[ended["partition"][running], ended["kind"][running]] = running
-        place = np.where(found.carried, at[found.partition, found.kind], -1)
-        certain = self._still_certain(found, certain, place, ended["certain"])
-        kept = np.flatnonzero(ended["end"] != RUNNING)
-        low = rows.starts[ended["partition"][kept]]
-        columns = [ended[name][kept] for name in _KEPT[:4]]
-        earlier = (*columns, low, low, np.ones(kept.size, np.bool_))
-        both = Situations._make(map(np.concatenate, zip(earlier, found, strict=True)))
-        certain = np.concatenate([ended["certain"][kept], certain])
-        order = np.lexsort((both.start, both.partition, both.kind))
-        return SituationBuffers.of(both, certain, order, self.kinds, count), np.concatenate([kept, place])[order]
-
-    def _still_certain(
-        self, found: Situations, certain: np.ndarray, place: np.ndarray, before: np.ndarray
-    ) -> np.ndarray:
-        """A situation that was long enough in an earlier piece stays so."""
-        earlier = np.where(place >= 0, before[place], RUNNING)
+        found = find_certain_times(self.plan, self.lengths, found, rows.time, found.first_row, last)
+        if not runs.size:
+            return found
+        # A situation that was long enough in an earlier piece stays so.
+        earlier = np.where(found.known >= 0, ended["certain"][found.known], RUNNING)
         until_end = np.array([high is not None or self.plan.at_end for high in self.lengths.high])[found.kind]
-        return np.where((earlier != RUNNING) & ~until_end, earlier, certain)
+        stays = (earlier != RUNNING) & ~until_end
+        found.certain[stays] = earlier[stays]
+        kept = np.flatnonzero(~runs)
+        kind, partition, start, end, certain = (ended[name][kept] for name in _KEPT)
+        low = rows.starts[partition]
+        return found.join(Situations(kind, partition, start, end, low, low, kept, certain, rows.partitions))
 
     # Results
 
     def result(self) -> tuple[pa.Table, pa.Table | None]:
         """Rows, and the counts of windows that are still open."""
-        ready = self.situations.certain != RUNNING
-        usable = self.situations.keep(ready)
+        usable = self.usable
         if self.plan.returns == "situations":
             shown = usable.end >= self.begin
             if self.watermark is not None:
                 shown &= usable.end != RUNNING
-            return self.results.situations(usable.keep(shown)), None
+            return self.results.situations(usable.take(shown)), None
         found = self._find_matches(usable)
         if self.plan.returns == "counts":
             return self._count(usable, found)
         starts = usable.start[found.situation]
-        order = np.lexsort((*reversed(starts.T), found.moment))  # by the time of detection, then by starts
-        found = found.keep(order)
-        return self.results.matches(usable, found, self._values(usable, np.flatnonzero(ready), found)), None
+        found = found.keep(np.lexsort((*reversed(starts.T), found.moment)))  # by the time of detection, then by starts
+        return self.results.matches(usable, found, self._values(usable, found)), None
 
-    def _find_matches(self, usable: SituationBuffers) -> FoundMatches:
-        """Combinations with at least one situation that this piece has seen run: kind by kind, those before it only
-        among those that had ended, those after it among all."""
-        low, high = usable.bounds()
-        middle = high.copy()
-        for k in range(self.kinds):
-            ends = usable.end[usable.offsets[k] : usable.offsets[k + 1]]
-            old = np.concatenate([[0], np.cumsum(ends < self.begin)])
-            offset = usable.offsets[k]
-            middle[k] = low[k] + old[high[k] - offset] - old[low[k] - offset]
-        matcher = Matcher(self.plan, self.lengths.within)
-        # Only an event of its own partition makes a match certain.
-        has_events = np.diff(self.rows.starts) > 0
-        parts = []
-        for k in range(self.kinds):
-            first, last = low.copy(), high.copy()
-            first[k] = middle[k]
-            last[:k] = middle[:k]
-            used = np.flatnonzero((last > first).all(axis=0) & has_events)
-            if used.size:
-                matcher.statistics = None
-                parts.append(matcher.all_matches(usable, first[:, used], last[:, used]))
-        found = FoundMatches.join_parts(parts, self.kinds)
+    @property
+    def usable(self) -> Situations:
+        """Situations that are known to have a good length."""
+        good = self.situations.certain != RUNNING
+        return self.situations if good.all() else self.situations.take(good)
+
+    def _find_matches(self, usable: Situations) -> Matches:
+        found = Matcher(self.plan, self.lengths.within).all_matches(usable, self._asked(usable))
         if self.state is not NOTHING:
             found = found.keep(found.moment >= self.begin)
         if self.scope.chunk is not None:
@@ -192,19 +166,45 @@ class IntervalPiece:
             found = found.keep(np.floor_divide(starts, self.scope.chunk) == own)
         return found
 
-    def _count(self, usable: SituationBuffers, found: FoundMatches) -> tuple[pa.Table, pa.Table]:
-        """Rows of the windows that the watermark has passed, and the counts of the others."""
-        counts = count_matches(self.results, usable, found)
+    def _asked(self, usable: Situations) -> Iterator[Bounds]:
+        """Combinations with at least one situation that this piece has seen run: kind by kind, those before it only
+        among those that had ended, those after it among all."""
+        low, high = usable.bounds(self.kinds)
+        ended = np.concatenate([[0], np.cumsum(usable.end < self.begin)])
+        middle = low + ended[high] - ended[low]
+        # Only an event of its own partition makes a match certain.
+        has_events = np.diff(self.rows.starts) > 0
+        for k in range(self.kinds):
+            first, last = low.copy(), high.copy()
+            first[k], last[:k] = middle[k], middle[:k]
+            yield first[:, has_events], last[:, has_events]
+
+    def _count(self, usable: Situations, found: Matches) -> tuple[pa.Table, pa.Table]:
+        """Rows of the windows that the watermark has passed, and the counts of the others. A match counts in each
+        window that holds it, from its first start to its detection."""
+        first = usable.start[found.situation].min(axis=1) if found.moment.size else found.moment
+        paths = [output.path for output in self.plan.outputs if output.function is None]
+        keys = [self.keys[self.plan.partition_by.index(path or ())] for path in paths]
+        group = key_codes([pa.chunked_array([key]) for key in keys], self.rows.partitions)
+        of = group[usable.partition[found.situation[:, 0]]]
+        windows, groups, numbers = count_ranges(*self.results.window_range(first, found.moment), of)
+        columns = {"window": pa.array(windows), "count": pa.array(numbers)}
+        example = pa.array(first_of_each(group)[groups])
+        counts = pa.table(columns | {f"key_{place}": key.take(example) for place, key in enumerate(keys)})
         if self.state.counts is not None:
             counts = add_up(pa.concat_tables([self.state.counts, counts]), ["count"])
-        if self.watermark is None:
-            return write_counts(self.results, counts), counts.slice(0, 0)
         within, every = window_lengths(self.plan, self.program.time_type)
-        closed = counts.column("window").to_numpy() * every + within <= self.watermark
-        written = write_counts(self.results, counts.filter(pa.array(closed)))
+        start = counts.column("window").to_numpy() * every
+        closed = np.full(start.size, True) if self.watermark is None else start + within <= self.watermark
+        rows, start = counts.filter(pa.array(closed)), start[closed]
+        named = iter(name for name in rows.column_names if name.startswith("key_"))
+        values = [
+            rows.column("count" if output.function else next(named)).combine_chunks() for output in self.plan.outputs
+        ]
+        written = self.results.table([self.results.times(start), self.results.times(start + within), *values])
         return written, counts.filter(pa.array(~closed)).combine_chunks()
 
-    def _values(self, usable: SituationBuffers, places: np.ndarray, found: FoundMatches) -> dict[int, pa.Array]:
+    def _values(self, usable: Situations, found: Matches) -> dict[int, pa.Array]:
         """The aggregate columns of matches: what each situation had before the match was certain."""
         stretches: dict[int, Stretches] = {}
         values = {}
@@ -218,19 +218,19 @@ class IntervalPiece:
                 cut = last if self.plan.intervals else rows_reaching(self.rows.time, found.moment, first, last)
                 stretches[output.situation] = Stretches.distinct(own, first, cut)
             asked = stretches[output.situation]
-            summary = self._summarise(number, asked, places[asked.situation])
+            summary = self._summarise(number, asked, usable)
             kind = None if output.path is None else column_type(self.program.events, output.path)
             values[number] = write_summary(output, summary, kind, asked.of)
         return values
 
-    def _summarise(self, number: int, stretches: Stretches, places: np.ndarray) -> Summary:
+    def _summarise(self, number: int, stretches: Stretches, situations: Situations) -> Summary:
         """What the rows of stretches tell, after what the state knows of their situations."""
         output = self.plan.outputs[number]
         fresh = summarise(output, self.program.preparation.values[number], self.rows, stretches)
-        if self.known is None or self.state.situations is None:
+        if self.state.situations is None:
             return fresh
-        earlier = take_summary(read_summary(number, self.state.situations), self.known[places])
-        return merge_summaries(earlier, fresh, output)
+        known = situations.known[stretches.situation]
+        return merge_summaries(take_summary(read_summary(number, self.state.situations), known), fresh, output)
 
     # What is remembered
 
@@ -241,23 +241,31 @@ class IntervalPiece:
         if self.lengths.within is not None and watermark is not None:
             good = keep | self.lengths.fit(situations.kind, situations.end - situations.start)
             keep = good & (situations.start >= watermark - self.lengths.within)
-        place = np.flatnonzero(keep)
+        kept = situations.take(keep)
         used = self.partitions.bits != 0
-        used[situations.partition[place]] = True
-        number = np.cumsum(used) - 1
-        columns: dict[str, Any] = {name: getattr(situations, name)[place] for name in _KEPT}
-        columns["partition"] = number[columns["partition"]]
-        for output in range(len(self.plan.outputs)):
-            columns |= {f"{name}_{output}": values for name, values in self._until_now(output, place).items()}
-        last = self.partitions.last_steps() if self.plan.looks_back else None
+        used[kept.partition] = True
+        columns: dict[str, Any] = {name: getattr(kept, name) for name in _KEPT}
+        columns["partition"] = (np.cumsum(used) - 1)[kept.partition]
+        for number, output in enumerate(self.plan.outputs):
+            if output.function in (None, "DURATION") or output.situation is None:
+                continue
+            # All that its events have told; of other kinds, nothing.
+            own = kept.kind == output.situation
+            place = np.flatnonzero(own)
+            asked = Stretches(place, kept.first_row[own], kept.end_row[own], place)
+            summary = take_summary(self._summarise(number, asked, kept), np.where(own, np.cumsum(own) - 1, -1))
+            columns |= {f"{name}_{number}": values for name, values in summary.items()}
+        last = self.partitions.sources.rows_of_last_steps() if self.plan.looks_back else None
         return Remembered(last, self.partitions.remember(np.flatnonzero(used)), pa.table(columns), counts)
 
-    def _until_now(self, number: int, place: np.ndarray) -> Summary:
-        """All that the events of some situations have told; of kinds that an output is not about, nothing."""
-        output, situations = self.plan.outputs[number], self.situations
-        if output.function in (None, "DURATION") or output.situation is None:
-            return {}
-        own = situations.kind[place] == output.situation
-        asked = place[own]
-        stretches = Stretches(asked, situations.first_row[asked], situations.end_row[asked], np.arange(asked.size))
-        return take_summary(self._summarise(number, stretches, asked), np.where(own, np.cumsum(own) - 1, -1))
+
+def add_up(table: pa.Table, counts: Iterable[str]) -> pa.Table:
+    """One row for those that are equal in all columns but their counts, which are added up."""
+    names = [name for name in table.column_names if name not in counts]
+    codes = key_codes([table.column(name) for name in names], table.num_rows)
+    first = first_of_each(codes)
+    rows = table.take(pa.array(first))
+    for name in counts:
+        totals = exact_sums(codes, table.column(name).to_numpy(), first.size)
+        rows = rows.set_column(rows.schema.get_field_index(name), rows.field(name), pa.array(totals))
+    return rows

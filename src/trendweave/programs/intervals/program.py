@@ -1,4 +1,5 @@
-"""Interval queries as programs: situations are derived from events, or given, and matched."""
+"""Interval queries as programs: situations are derived from events, or given, and matched. In parts, counts are added
+up, and situations are derived from what stretches of time tell (thesis, Section 5.6.3)."""
 
 from __future__ import annotations
 
@@ -9,21 +10,19 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.intervals.situations import RUNNING
 from trendweave.language import syntax_tree as st
 from trendweave.planning.chunks import choose_interval_chunks
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation, prepare_intervals
 from trendweave.programs.intervals.given import prepare_given
-from trendweave.programs.intervals.parts import CountParts, SituationParts
-from trendweave.programs.intervals.pieces import IntervalPiece, IntervalSteps
-from trendweave.programs.intervals.rows import BITS, IntervalRows, prepare_events
-from trendweave.programs.intervals.situations import Lengths, SituationBuffers
+from trendweave.programs.intervals.pieces import IntervalPiece, IntervalSteps, add_up
+from trendweave.programs.intervals.rows import BITS, TIME, prepare_events, sort_partitions
+from trendweave.programs.intervals.situations import Lengths
 from trendweave.programs.program import EVERYTHING, TRENDS, Flag, Needs, Output, PartialResults, Scope, TimeCut, Work
 from trendweave.results.types import ResultColumn, interval_columns, result_schema, times_type
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.prepared import adopt_rows
-from trendweave.rows.times import TimeType, time_type
+from trendweave.rows.times import TimeType, as_times, time_type
 
 
 @dataclass(frozen=True)
@@ -81,12 +80,8 @@ class IntervalMatches:
             columns=tuple((name, st.value_at(path)) for name, path in self.preparation.columns),
             flags=tuple(None if one is None else Flag(None, one) for one in self.preparation.now),
             words=(BITS,),
-            together=tuple((name,) for name in self.meeting_keys()),
+            together=tuple((name,) for name in self.preparation.keys),
         )
-
-    def meeting_keys(self) -> tuple[str, ...]:
-        """The columns by which rows come together: those of PARTITION BY."""
-        return self.preparation.keys
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         return prepare_events(self.plan, self.preparation, events, self.time, self.type)
@@ -97,26 +92,16 @@ class IntervalMatches:
 
     # All at once
 
-    def find_situations(self, table: pa.Table) -> tuple[IntervalRows, SituationBuffers]:
-        """Prepared rows in order, and their situations of a good length."""
-        piece = IntervalPiece(self, table)
-        return piece.rows, piece.situations.keep(piece.situations.certain != RUNNING)
-
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
-        result = self.compute_table(rows, scope)
-        if scope.counted:
-            result = result.append_column(TRENDS, pa.array(self._count(result)))
-        return Output.of_table(result)
-
-    def _count(self, result: pa.Table) -> np.ndarray:
-        """Matches (or situations) behind each row."""
-        if self.plan.returns != "counts":
-            return np.ones(result.num_rows)
-        count = next(output.name for output in self.plan.outputs if output.function is not None)
-        return result.column(count).to_numpy().astype(np.float64)
+        return Output.of_table(self.compute_table(rows, scope))
 
     def compute_table(self, table: pa.Table, scope: Scope = EVERYTHING) -> pa.Table:
-        return IntervalPiece(self, table, scope=scope).result()[0]
+        result = IntervalPiece(self, table, scope=scope).result()[0]
+        if not scope.counted:
+            return result
+        counts = [output.name for output in self.plan.outputs if output.function is not None]
+        behind = result.column(counts[0]) if self.plan.returns == "counts" else pa.array(np.ones(result.num_rows))
+        return result.append_column(TRENDS, behind.cast(pa.float64()))
 
     # In parts, and piece by piece
 
@@ -177,6 +162,61 @@ class GivenIntervals(IntervalMatches):
     def steps(self, in_parts: bool = False, early: bool = False) -> IntervalSteps | None:
         message = "queries FROM INTERVALS cannot run piece by piece"
         raise ExecutionError([Problem("TW404", message, "run them as one table")])
+
+
+@dataclass(frozen=True, slots=True)
+class CountParts:
+    """Counts of windows and groups; those of one window and group are added up."""
+
+    program: IntervalMatches
+    of_stretches = False
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.program.schema
+
+    @property
+    def together(self) -> tuple[str, ...]:
+        counts = {output.name for output in self.program.plan.outputs if output.function is not None}
+        return tuple(name for name in self.schema.names if name not in counts)
+
+    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
+        return self.program.compute_table(rows, Scope(scope.windows, scope.chunk))
+
+    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
+        names = [name for name in self.schema.names if name not in self.together]
+        result = add_up(parts, names).cast(self.schema)
+        if not scope.counted:
+            return result
+        return result.append_column(TRENDS, result.column(names[0]).cast(pa.float64()))
+
+
+@dataclass(frozen=True, slots=True)
+class SituationParts:
+    """The steps of stretches of time at which some condition changes, with the first and the last one, as rows: all
+    others tell nothing of situations."""
+
+    program: IntervalMatches
+    of_stretches = True
+    together: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([(TIME, self.program.moment), (BITS, pa.int64())])
+
+    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
+        own = sort_partitions(rows, np.zeros(rows.num_rows, np.int64), 1)
+        of_step = own.first_of_steps()
+        word, time = own.bits, own.time
+        if of_step is not None:
+            word, time = np.bitwise_and.reduceat(word, of_step), time[of_step]
+        tells = np.ones(word.size, np.bool_)
+        tells[1:-1] = word[1:-1] != word[:-2]
+        columns = [as_times(time[tells], self.program.time_type), pa.array(word[tells].astype(np.int64))]
+        return pa.table(columns, schema=self.schema)
+
+    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
+        return self.program.compute_table(parts, scope)
 
 
 def bind_intervals(plan: IntervalPlan, events: pa.Schema, time: str, type_: str | None) -> IntervalMatches:

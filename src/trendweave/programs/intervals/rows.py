@@ -1,9 +1,10 @@
-"""Events of an interval query as arrays, sorted by (partition, time), with one word of conditions per row."""
+"""Events of an interval query as arrays, sorted by (partition, time), with one word of conditions per row; and what is
+remembered of earlier ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +13,14 @@ import pyarrow.compute as pc
 from trendweave.expressions.arrow.evaluate import column_of, evaluate, is_true
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation
+from trendweave.programs.program import Carry
+from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.ordering import sort_by_key_and_time
-from trendweave.rows.times import TimeType, as_steps, keep_rows_with_time, time_type
+from trendweave.rows.times import as_steps, keep_rows_with_time, time_type
+
+if TYPE_CHECKING:
+    from trendweave.programs.intervals.program import IntervalMatches
 
 TIME = "time"
 BITS = "bits"
@@ -60,7 +66,6 @@ class IntervalRows:
 
     table: pa.Table
     order: np.ndarray | None
-    kind: TimeType
     time: np.ndarray
     bits: np.ndarray
     starts: np.ndarray
@@ -81,19 +86,30 @@ class IntervalRows:
         """Some of the sorted rows."""
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
         order = self.table_rows(np.flatnonzero(kept))
-        return IntervalRows(self.table, order, self.kind, self.time[kept], self.bits[kept], starts)
+        return IntervalRows(self.table, order, self.time[kept], self.bits[kept], starts)
+
+    def first_of_steps(self) -> np.ndarray | None:
+        """The rows that begin a step: rows of one partition with equal times are one. None where each row does."""
+        new = np.ones(self.time.size, np.bool_)
+        new[1:] = self.time[1:] != self.time[:-1]
+        new[self.starts[:-1][np.diff(self.starts) > 0]] = True
+        return None if new.all() else np.flatnonzero(new)
+
+    def rows_of_last_steps(self) -> pa.Table:
+        """The rows of each partition's last step, as the table has them."""
+        newest = np.repeat(self.time[self.starts[1:] - 1], np.diff(self.starts)) if self.time.size else self.time
+        return self.table.take(pa.array(self.table_rows(np.flatnonzero(self.time == newest)))).combine_chunks()
 
 
 def sort_partitions(table: pa.Table, codes: np.ndarray, count: int) -> IntervalRows:
     """Rows of a prepared table by partition, a number below `count` each, and time, with the conditions that need one
     row only."""
-    kind = time_type(table.schema.field(TIME).type)
-    moment = as_steps(table.column(TIME), kind)
+    moment = as_steps(table.column(TIME), time_type(table.schema.field(TIME).type))
     bits = table.column(BITS).to_numpy()
     order, starts, moment = sort_by_key_and_time(codes, moment, count)
     if order is not None:
         bits = bits[order]
-    return IntervalRows(table, order, kind, moment, bits, starts)
+    return IntervalRows(table, order, moment, bits, starts)
 
 
 def add_conditions_that_look_back(preparation: IntervalPreparation, rows: IntervalRows) -> IntervalRows:
@@ -119,24 +135,116 @@ def add_conditions_that_look_back(preparation: IntervalPreparation, rows: Interv
             if row.size != every.size:
                 holds = np.logical_and.reduceat(holds, first)
             bits |= holds.astype(np.int64) << number
-    return IntervalRows(rows.table, rows.order, rows.kind, rows.time, bits, rows.starts)
+    return replace(rows, bits=bits)
 
 
 def _pairs_with_step_before(rows: IntervalRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Each row with each row of the step before in its partition, -1 where there is none; and pairs per row."""
     count = rows.time.size
-    new = np.ones(count, np.bool_)
-    new[1:] = rows.time[1:] != rows.time[:-1]
-    begins = rows.starts[:-1][np.diff(rows.starts) > 0]
-    new[begins] = True
-    step = np.cumsum(new) - 1
-    first = np.append(np.flatnonzero(new), count)
-    sizes = np.diff(first)
-    leading = np.zeros(sizes.size, np.bool_)
-    leading[step[begins]] = True
-    before_first = np.where(leading, -1, np.concatenate([[-1], first[:-2]])[: sizes.size])
-    before_size = np.where(leading, 1, np.concatenate([[1], sizes[:-1]])[: sizes.size])
-    lengths = before_size[step]
+    first = rows.first_of_steps()
+    first = np.arange(count) if first is None else first
+    sizes = np.diff(np.append(first, count))
+    leading = np.isin(first, rows.starts)
+    before_first = np.where(leading, -1, np.concatenate([[-1], first[:-1]]))
+    before_size = np.where(leading, 1, np.concatenate([[1], sizes[:-1]]))
+    lengths = np.repeat(before_size, sizes)
     row = np.repeat(np.arange(count), lengths)
     within = np.arange(row.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return row, before_first[step][row] + within, lengths
+    return row, np.repeat(np.repeat(before_first, sizes), lengths) + within, lengths
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """`partitions` holds keys, open runs and since when they run; `situations` those that a later match can have, with
+    what their events told so far; `last` the rows of each partition's last step, where conditions look back; `counts`
+    the matches of windows that are still open.
+
+    Everything but one row per partition is bounded by the window.
+    """
+
+    last: pa.Table | None = None
+    partitions: pa.Table | None = None
+    situations: pa.Table | None = None
+    counts: pa.Table | None = None
+
+    def to_carry(self) -> Carry:
+        """Without what is empty and need not be told."""
+        parts = {name: getattr(self, name) for name in self.__slots__}
+        return {name: part for name, part in parts.items() if part is not None and part.num_rows}
+
+
+NOTHING = Remembered()
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """Partitions that are remembered, then those that are new.
+
+    Attributes:
+        keys: The values of each column that tells partitions apart, by name, one per partition.
+        rows: The new rows that make situations, by partition and time.
+        sources: The same after the last steps that are remembered, which are looked back at.
+        every: All new rows.
+        bits: Per partition, which conditions hold.
+        since: Since when each of them does.
+    """
+
+    keys: dict[str, pa.Array]
+    rows: IntervalRows
+    sources: IntervalRows
+    every: IntervalRows
+    bits: np.ndarray
+    since: np.ndarray
+
+    def remember(self, kept: np.ndarray) -> pa.Table:
+        """Keys and open runs of some partitions."""
+        columns = {BITS: pa.array(self.bits[kept])}
+        columns |= {f"since_{k}": pa.array(self.since[kept, k]) for k in range(self.since.shape[1])}
+        return pa.table(columns | {name: key.take(pa.array(kept)) for name, key in self.keys.items()})
+
+
+def number_partitions(
+    program: IntervalMatches,
+    table: pa.Table,
+    before: Remembered = NOTHING,
+    names: tuple[str, ...] | None = None,
+    makes: np.ndarray | None = None,
+) -> Partitions:
+    """Bring rows that have become final together with what is remembered of those before them.
+
+    Args:
+        program: The query.
+        table: Prepared rows.
+        before: What is remembered.
+        names: The columns that tell partitions apart; None: those of the query.
+        makes: Which rows make situations; None: all.
+    """
+    names = program.preparation.keys if names is None else names
+    known, last = before.partitions, before.last
+    old = 0 if known is None else known.num_rows
+    held = 0 if last is None else last.num_rows
+    parts = [part for part in (known, last, table) if part is not None]
+    columns = [
+        pa.chunked_array([chunk for part in parts for chunk in part.column(name).chunks], table.field(name).type)
+        for name in names
+    ]
+    # Numbered by their first rows, so those that are remembered keep their numbers.
+    codes = key_codes(columns, old + held + table.num_rows)
+    first = first_of_each(codes)
+    count = first.size
+    keys = {name: column.take(pa.array(first)).combine_chunks() for name, column in zip(names, columns, strict=True)}
+    bits, since = np.zeros(count, np.int64), np.zeros((count, len(program.plan.situations)), np.int64)
+    if known is not None:
+        bits[:old] = known.column(BITS).to_numpy()
+        for k in range(since.shape[1]):
+            since[:old, k] = known.column(f"since_{k}").to_numpy()
+    own = codes[old + held :]
+    every = None if makes is None else sort_partitions(table, own, count)
+    if makes is not None:
+        table, own = table.filter(pa.array(makes)), own[makes]
+    if last is not None:
+        table, own = pa.concat_tables([last, table]), np.concatenate([codes[old : old + held], own])
+    rows = sources = add_conditions_that_look_back(program.preparation, sort_partitions(table, own, count))
+    if last is not None:
+        rows = sources.select(sources.table_rows(np.arange(sources.time.size)) >= held)
+    return Partitions(keys, rows, sources, rows if every is None else every, bits, since)

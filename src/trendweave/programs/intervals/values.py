@@ -15,7 +15,7 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.planning.interval_plan import OutputColumn
 from trendweave.planning.plan import AggregateColumn
 from trendweave.programs.intervals.rows import IntervalRows
-from trendweave.programs.operators.measured import LEAST, MOST, codes_of, values_of
+from trendweave.programs.operators.measured import LEAST, MOST, as_column, codes_of, values_of
 from trendweave.programs.operators.sums import count_between, fold_between, sum_between
 from trendweave.results.types import situation_aggregate_type
 from trendweave.rows.codes import order_codes
@@ -138,33 +138,17 @@ def _compact(stretches: Stretches) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _picked(function: str, column: pa.Array, time: np.ndarray, first: np.ndarray, cut: np.ndarray) -> np.ndarray:
     """The row whose value is the first or last of each stretch. The order of several events of that time has no
     meaning: it is the smallest of their values for the first and the largest for the last, NULL only if all are."""
-    filled = cut > first
-    row = np.where(filled, first if function == "FIRST" else cut - 1, 0)
-    several = np.flatnonzero(cut - first > 1)
-    neighbour = first[several] + 1 if function == "FIRST" else cut[several] - 2
-    places = several[time[neighbour] == time[row[several]]]
-    if not places.size:
-        return row
+    edge = first if function == "FIRST" else cut - 1
+    new = np.ones(time.size, np.bool_)
+    new[1:] = time[1:] != time[:-1]
+    new[first[cut > first]] = True
+    if new.all():
+        return edge
     codes = order_codes(pa.chunked_array([column]), pa.chunked_array([column]))[0]
-    codes = np.where(codes < 0, np.iinfo(np.int64).max, codes if function == "FIRST" else -codes)
-    for place in _batches(places):
-        low, high = first[place], cut[place]
-        wanted = time[row[place]]
-        # All rows of the stretch that have that time.
-        lengths = high - low
-        entry = np.repeat(np.arange(place.size), lengths)
-        rows = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths - low, lengths)
-        same = time[rows] == wanted[entry]
-        entry, rows = entry[same], rows[same]
-        order = np.lexsort((codes[rows], entry))
-        leads = np.ones(order.size, np.bool_)
-        leads[1:] = entry[order][1:] != entry[order][:-1]
-        row[place] = rows[order][leads]
-    return row
-
-
-def _batches(places: np.ndarray, size: int = 10_000) -> list[np.ndarray]:
-    return [places[i : i + size] for i in range(0, places.size, size)]
+    if function == "FIRST":
+        codes[codes < 0] = np.iinfo(np.int64).max
+    # Rows of one step by their values; stretches hold whole steps.
+    return np.lexsort((codes, np.cumsum(new)))[np.clip(edge, 0, time.size - 1)]
 
 
 def write_summary(output: OutputColumn, summary: Summary, kind: pa.DataType | None, of: np.ndarray) -> pa.Array:
@@ -177,24 +161,12 @@ def write_summary(output: OutputColumn, summary: Summary, kind: pa.DataType | No
         if name in summary:
             return summary[name].take(place).cast(kind)
     unknown = summary["known"] == 0
-    scale = kind.scale if pa.types.is_decimal(kind) else 0
     if output.function == "AVG":
+        scale = kind.scale if pa.types.is_decimal(kind) else 0
         average = summary["total"] / np.where(unknown, 1, summary["known"]) / 10**scale
         return pa.array(average, pa.float64(), mask=unknown).take(place)
     numbers = summary[{"SUM": "total", "MIN": "low", "MAX": "high"}[str(output.function)]]
-    return _typed(numbers, unknown, situation_aggregate_type(str(output.function), kind), scale).take(place)
-
-
-def _typed(numbers: np.ndarray, unknown: np.ndarray, kind: pa.DataType, scale: int) -> pa.Array:
-    array = pa.array(numbers, mask=unknown)
-    if pa.types.is_decimal(kind):
-        # Moves the point: whole numbers of the last digit times 10 ** -scale.
-        factor = pa.scalar(1, pa.decimal128(1, 0)).cast(pa.decimal128(scale + 1, scale))
-        unit = pc.divide(factor, pa.scalar(10**scale, pa.decimal128(scale + 1, 0))) if scale else factor
-        return pc.multiply(array.cast(pa.decimal128(19, 0)), unit).cast(kind)
-    if pa.types.is_date32(kind):
-        array = array.cast(pa.int32())
-    return array.cast(kind)
+    return as_column(numbers, situation_aggregate_type(str(output.function), kind), unknown).take(place)
 
 
 # What the events of a situation told in earlier pieces, and how it is joined with what later ones tell.
@@ -212,16 +184,11 @@ def read_summary(number: int, table: pa.Table) -> Summary:
 
 def take_summary(summary: Summary, place: np.ndarray) -> Summary:
     """What is known at some places; -1 stands for nothing yet."""
-    nowhere = place < 0
 
     def take(values: Any) -> Any:
         if isinstance(values, np.ndarray):
-            return (
-                np.where(nowhere, values.dtype.type(0), values[place])
-                if values.size
-                else np.zeros(place.size, values.dtype)
-            )
-        taken = values.take(pa.array(place, mask=nowhere))
+            return np.append(values, values.dtype.type(0))[place]
+        taken = values.take(pa.array(place, mask=place < 0))
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
     return {name: take(values) for name, values in summary.items()}

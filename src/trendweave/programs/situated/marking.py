@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels.intervals.situations import RUNNING, rows_reaching
-from trendweave.programs.intervals.partitions import Partitions, Remembered, number_partitions
+from trendweave.kernels.intervals import RUNNING
 from trendweave.programs.intervals.program import IntervalMatches
-from trendweave.programs.intervals.rows import prepare_events
+from trendweave.programs.intervals.rows import Partitions, Remembered, number_partitions, prepare_events
+from trendweave.programs.intervals.situations import derive_situations, rows_reaching
 from trendweave.programs.program import NO_CARRY, Carry
 from trendweave.rows.times import has_time
 
@@ -31,7 +31,7 @@ def mark_events(
     place = np.flatnonzero(np.asarray(has_time(events.column(bound.time))))
     timed = events if place.size == events.num_rows else events.take(pa.array(place))
     partitions = _number_partitions(bound, timed, before)
-    rows, found = partitions.every, partitions.derive()
+    rows, found = partitions.every, derive_situations(partitions.rows, partitions.bits, partitions.since)
     # One that has not ended goes on: it is as long as any AT LEAST asks for.
     length = np.where(found.end == RUNNING, RUNNING, found.end - found.start)
     good = bound.lengths.fit(found.kind, length)
@@ -57,8 +57,8 @@ def remember_runs(bound: IntervalMatches, events: pa.Table, before: Carry = NO_C
         partition's last step. Neither where there is nothing to keep.
     """
     partitions = _number_partitions(bound, events, before)
-    partitions.derive()
-    last = partitions.last_steps() if bound.plan.looks_back else None
+    derive_situations(partitions.rows, partitions.bits, partitions.since)
+    last = partitions.sources.rows_of_last_steps() if bound.plan.looks_back else None
     return Remembered(last, partitions.remember(np.flatnonzero(partitions.bits))).to_carry()
 
 

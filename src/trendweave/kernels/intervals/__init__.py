@@ -1,1 +1,0 @@
-"""Situations from conditions, and joins of situations."""
