@@ -104,7 +104,7 @@ def ask_many_queries():
     states = read_only([0, 1])
     template = MergedTemplate(
         states, states, read_only([True, True], bool), states, states, read_only([2, 2]), states, states,
-        read_only([0, 0]), read_only([0, 0]), states, 2, states,
+        read_only([0, 0]), 2, states,
     )  # fmt: skip
     zero = np.zeros(ROWS, np.int64)
     windows = read_only([zero, ticks // 10]), read_only([zero, ticks // 10 + 2])

@@ -14,7 +14,6 @@ from trendweave.kernels.many_queries import (
     SharedRows,
     aggregate_shared,
 )
-from trendweave.kernels.query_masks import first_seen
 
 ROWS = 40  # more than are compared one by one
 MANY_ROWS = 70  # so many that there are more trends than 64 bits hold
@@ -70,7 +69,6 @@ def run_side_by_side() -> None:
     for kind in ("exact", "float64"):
         for asked in ([], wanted):
             aggregate(rows, Template(one, yes[0], yes[0], one, one), falling, asked, numbers=kind, queries=queries)
-    first_seen(letters, rows.segment_starts, letters[:2])
 
 
 def count_steps(numbers: np.ndarray) -> None:
@@ -85,7 +83,7 @@ def run_shared() -> None:
     """Two queries A+ in one pass."""
     numbers, zero, both = np.arange(ROWS), np.zeros(2, np.int64), np.arange(2)
     template = MergedTemplate(
-        zero, zero, zero == 0, both, both, zero - 1, both, both, zero, zero, both, queries=2, query_window=zero
+        zero, zero, zero == 0, both, both, zero - 1, both, both, zero, queries=2, query_window=zero
     )
     window = np.zeros((1, ROWS), np.int64)
     rows = SharedRows(np.array([0, ROWS]), numbers, np.ones((ROWS, 1), np.uint64), window, window)
