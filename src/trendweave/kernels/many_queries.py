@@ -20,7 +20,7 @@ from trendweave.kernels.inputs import NO_TREND
 from trendweave.kernels.loops.bursts import ALWAYS, AUTO, LIMB_BITS, NEVER, BurstShape, write_bursts
 from trendweave.kernels.loops.memory import NUMBER_TYPES
 from trendweave.kernels.loops.merged import MergedTables, MergedTemplate, number_patterns
-from trendweave.kernels.loops.run import is_interpreted, note_interpreted, run_loop
+from trendweave.kernels.loops.run import interprets, run_loop
 from trendweave.kernels.loops.vectors import Numbers
 
 FIRST_LIMBS = 8  # in the first attempt with limbs
@@ -373,9 +373,7 @@ class _Run:
             self._check_memory(parts * room, int(segments[0]))
         shape = BurstShape(numbers, parts > 1)
         steps = self._steps(parts)
-        interpreted = numbers is Numbers.EXACT or is_interpreted(steps, shape)
-        if interpreted:
-            note_interpreted(steps, shape)
+        interpreted = interprets(steps, shape) or numbers is Numbers.EXACT
         given = self._memory(shape, parts, room)
         given["values"] = make_writable(np.ascontiguousarray(values).reshape(-1))
         given["marks"] = np.concatenate([marks.reshape(-1), [0]])
