@@ -5,7 +5,7 @@ import numpy as np
 from trendweave.kernels.aggregates.entry import aggregate
 from trendweave.kernels.aggregates.match_starts import match_starts
 from trendweave.kernels.inputs import Aggregate, Comparison, Condition, QueryLanes, Rows, Selection, Template
-from trendweave.kernels.lists.contiguous import Automaton, find_ranges, write_count
+from trendweave.kernels.lists.contiguous import Automaton, write_count
 from trendweave.kernels.loops.merged import MergedTemplate
 from trendweave.kernels.many_queries import (
     ExtremumMeasure,
@@ -75,10 +75,8 @@ def run_side_by_side() -> None:
 
 def count_steps(numbers: np.ndarray) -> None:
     """A+, contiguous."""
-    segment, window, low, high = np.empty((4, ROWS), np.int64)
-    found = find_ranges(np.array([0, ROWS]), numbers, numbers, segment, window, low, high)
-    loop, bits = write_count(Automaton((0,), (0,), (0,), ((0, 0),)), True), np.ones(ROWS, np.uint8)
-    loop(bits, bits.copy(), low[:found], high[:found], np.zeros(found))
+    loop, bits = write_count(Automaton((0,), (0,), (0,), ((0, 0),)), prunes=False), np.ones(ROWS, np.uint8)
+    loop.run({"steps": bits, "begins": bits, "low": numbers, "high": numbers + 1, "counts": np.zeros(ROWS)})
 
 
 def run_shared() -> None:
