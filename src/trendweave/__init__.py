@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from trendweave.runners.metrics import Metrics
     from trendweave.runners.options import Options
     from trendweave.runners.session import PushSession
-    from trendweave.runners.shipping.package import Package, package
+    from trendweave.runners.shipping.package import Package
     from trendweave.runners.spark.reading.events import ParquetEvents, read
+    from trendweave.shipping import package, warm_up
     from trendweave.showing import plot, show
     from trendweave.store.event_store import EventStore
-    from trendweave.warming_up import warm_up
 
 __all__ = [
     "Batches",
@@ -74,11 +74,11 @@ _ON_DEMAND = {
     "SharingMetrics": "programs.shared.metrics",
     "State": "runners.incremental",
     "calibrate": "calibrating",
-    "package": "runners.shipping.package",
+    "package": "shipping",
     "plot": "showing",
     "read": "runners.spark.reading.events",
     "show": "showing",
-    "warm_up": "warming_up",
+    "warm_up": "shipping",
 }
 
 

@@ -60,7 +60,7 @@ ROOMS: dict[str, set[str]] = {
         *("errors", "events", "language", "planning", "rows", "programs", "runners", "store", "places", "queries"),
         "pictures",
     },
-    "warming_up": {"runners", "store"},
+    "shipping": {"kernel_cache", "operators", "programs", "queries", "runners", "store", "workload"},
     "calibrating": {"devices", "operators", "programs", "queries", "runners"},
     "rules": {"errors", "events", "planning", "sharing", "results", "programs", "runners", "store", "queries"},
     "workload": {
@@ -95,7 +95,7 @@ ROOMS: dict[str, set[str]] = {
     },
     "__init__": {
         *("calibrating", "errors", "planning", "programs", "queries", "rules", "runners", "showing", "store"),
-        *("warming_up", "workload"),
+        *("shipping", "workload"),
     },
     "__main__": {"cli"},
 }
@@ -120,10 +120,7 @@ ALLOWED_IN_KERNELS = {
 # Imported where something is compiled or loaded, and not before.
 MAY_IMPORT_NUMBA = (
     "kernel_cache/cache.py",
-    "kernel_cache/machine.py",
-    "kernel_cache/mended.py",
     "kernels/numba_packs.py",
-    "expressions/compiled/loading.py",
 )
 
 # Some modules name its types alone, in signatures; that they load nothing of it is tested below.

@@ -1,6 +1,5 @@
-"""Compiled once, kept on disk, and never again for a query: each test starts a process of its own."""
+"""What kernels compute does not depend on whether they are compiled."""
 
-import json
 import os
 import subprocess
 import sys
@@ -9,14 +8,11 @@ from pathlib import Path
 import numba
 import pytest
 
-from trendweave.kernel_cache.kernel import always_compile
-from trendweave.kernels.warm_up import warm_up_shared
-
 REPOSITORY = Path(__file__).parents[2]
 
 pytestmark = [
-    pytest.mark.long,  # all kernels are compiled
-    pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled here"),
+    pytest.mark.long,
+    pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="these tests run so themselves"),
 ]
 
 
@@ -24,44 +20,6 @@ def run_python(*arguments, **environment):
     return subprocess.run(
         [sys.executable, *arguments], cwd=REPOSITORY, env={**os.environ, **environment}, capture_output=True, text=True
     )
-
-
-@pytest.fixture(scope="module")
-def report():
-    """What a fresh process loaded and compiled, after this one has filled the cache on disk."""
-    with always_compile():
-        warm_up_shared()
-    done = run_python("-m", "tests.kernels.after_warm_up")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def test_second_process_compiles_nothing(report):
-    assert {name for name, count in report["warm_up"]["compiled"].items() if count} == set()
-    assert {name for name, count in report["warm_up_shared"]["compiled"].items() if count} == set()
-
-
-def test_second_process_loads_the_kernels_from_disk(report):
-    loaded = {name.removeprefix("trendweave.kernels.") for name, count in report["warm_up"]["loaded"].items() if count}
-    assert loaded >= {"loops.ranking.rank_blocks", "numbering._ticks", "merging._add_whole"}
-
-
-def beyond(before, after):
-    """What was loaded or compiled in between, by how often."""
-    return {
-        (how, name): count - before[how][name]
-        for how in ("loaded", "compiled")
-        for name, count in after[how].items()
-        if count != before[how][name]
-    }
-
-
-def test_queries_need_nothing_beyond_the_warm_up(report):
-    assert beyond(report["warm_up"], report["queries"]) == {}
-
-
-def test_workloads_need_nothing_beyond_their_warm_up(report):
-    assert beyond(report["warm_up_shared"], report["many_queries"]) == {}
 
 
 def test_kernels_agree_with_brute_force_without_compiling():

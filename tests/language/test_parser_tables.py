@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lark import Lark
 
-from trendweave.kernel_cache import folders
+from trendweave.kernel_cache import files
 from trendweave.language import parser
 
 TEXT = "RETURN COUNT(*) PATTERN Stock S+ WITHIN 10 seconds SLIDE 5 seconds"
@@ -15,8 +15,8 @@ TEXT = "RETURN COUNT(*) PATTERN Stock S+ WITHIN 10 seconds SLIDE 5 seconds"
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(folders.VARIABLE, str(tmp_path))
-    return tmp_path / "kernels" / "tables"
+    monkeypatch.setenv(files.VARIABLE, str(tmp_path))
+    return tmp_path / "kernels"
 
 
 def make_parser() -> Lark:
@@ -36,7 +36,7 @@ def test_the_second_of_two_processes_makes_no_tables(folder: Path, monkeypatch: 
 def test_tables_that_cannot_be_read_are_made_anew(folder: Path, content: bytes) -> None:
     first = make_parser().parse(TEXT)
     (path,) = folder.iterdir()
-    parser.write_kept("tables", path.stem, content)
+    parser.write_kept(path.name, content)
     assert make_parser().parse(TEXT) == first
     assert make_parser().parse(TEXT) == first
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -106,7 +105,8 @@ def test_requirements_are_those_of_the_project() -> None:
 
 def test_the_command_tells_what_it_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With kernels, which other tests compile, and without Lark."""
-    monkeypatch.setattr(import_module("trendweave.runners.shipping.package"), "_pack_kernels", lambda: bytes(200_000))
+    monkeypatch.setattr("trendweave.shipping.warm_up", lambda: None)
+    monkeypatch.setattr("trendweave.kernel_cache.cache.used_kernels", lambda: {"loop.kernel": bytes(200_000)})
     path = tmp_path / "trendweave.zip"
     done = command.trendweave("package", "--out", str(path), "--with-kernels", "--without-lark")
     assert done.returncode == 0
@@ -115,7 +115,7 @@ def test_the_command_tells_what_it_wrote(tmp_path: Path, monkeypatch: pytest.Mon
     assert f"spark-submit --py-files {path} your_program.py" in done.stdout
     assert re.search(r"executors need .*, lark$", done.stdout, re.MULTILINE)
     assert not any(name.startswith("lark") for name in names_in(path))
-    assert "trendweave/kernels.pack" in names_in(path)
+    assert "trendweave/kept/loop.kernel" in names_in(path)
 
 
 def test_the_command_tells_why_nothing_was_written(tmp_path: Path) -> None:

@@ -1,91 +1,129 @@
-"""Files of compiled code: written in one piece or not at all, read only where they are whole and can be trusted."""
+"""Files that are kept for later processes: written in one piece or not at all, read only where they can be trusted.
+
+They lie in a folder of the user, or in one that root has made for all; what a program has brought along lies in a
+package of it. What is loaded from them is run, so nothing is read that somebody else could have written.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import shutil
+import pkgutil
+import stat
+import tempfile
 import uuid
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from trendweave.kernel_cache.folders import is_trusted, kernel_folder, kernel_folders
-
-#: Of files with compiled code.
-SUFFIX = ".kernel"
+#: Names the folder for all that is kept; without it a folder below XDG_CACHE_HOME or ~/.cache is taken.
+VARIABLE = "TRENDWEAVE_CACHE"
+#: Packages that may bring files, in a folder of this name: this one, and a module that a driver sends to its workers.
+MODULE = "trendweave_kernels"
+BROUGHT = "kept"
+_MOST_FILES = 4_000
 _DIGEST_BYTES = hashlib.sha256().digest_size
-#: So many folders are kept, one per compiler and processor, with so many files of kernels and of queries' texts.
-_MOST_FOLDERS, _MOST_KERNELS, _MOST_TEXTS = 8, 4_000, 600
-#: Folders with kernels, and with kernels of queries' texts, begin like this; tables of parsers have one of their own.
-KERNELS, TEXTS, TABLES = "kernels-", "texts-", "tables"
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
-def read_kept(group: str, name: str) -> bytes | None:
+def kept_folders() -> list[Path]:
+    """Folders to look into, best first: the user's, and a temporary one for users who cannot write there."""
+    named = os.environ.get(VARIABLE)
+    home = os.path.expanduser("~")
+    caches = os.environ.get("XDG_CACHE_HOME") or (None if home == "~" else f"{home}/.cache")
+    own = named or (caches and f"{caches}/trendweave")
+    temporary = Path(tempfile.gettempdir(), f"trendweave-{_user()}")
+    return [*([Path(own, "kernels")] if own else []), temporary]
+
+
+def kept_folder() -> Path | None:
+    """The folder to write to; None where there is none, so that nothing is kept."""
+    return next((folder for folder in kept_folders() if _can_write(folder)), None)
+
+
+@lru_cache(8)
+def _can_write(folder: Path) -> bool:
+    """Whether it is there, or can be made, and is no place for others to write."""
+    temporary = str(folder.parent) == tempfile.gettempdir()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700 if temporary else 0o755, exist_ok=True)
+        status = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and is_trusted(status) and os.access(folder, os.W_OK | os.X_OK)
+
+
+def is_trusted(status: os.stat_result) -> bool:
+    """Whether a file or folder is the user's or root's, and nobody else may write to it."""
+    if os.name == "nt":  # there the folder of a user is the user's, and a file does not tell
+        return True
+    return status.st_uid in (_user(), 0) and not status.st_mode & _WRITABLE_BY_OTHERS
+
+
+def _user() -> int:
+    """The number of the user, 0 where users have none."""
+    return os.geteuid() if hasattr(os, "geteuid") else 0
+
+
+def is_kept(name: str) -> bool:
+    """Whether there is a file of this name."""
+    return any((folder / name).exists() for folder in kept_folders()) or _read_brought(name) is not None
+
+
+def read_kept(name: str) -> bytes | None:
     """What was kept under a name, from the first folder that has it; None where there is nothing, or nothing whole."""
-    for folder in kernel_folders():
-        path = folder / group / (name + SUFFIX)
-        content = read_trusted(path)
+    for folder in kept_folders():
+        content = _read_trusted(folder / name)
         if content is not None:
-            _note_use(path)
-            _note_use(path.parent)
+            with suppress(OSError):  # it may be root's
+                os.utime(folder / name)  # what is in use is not old, whenever it was written
             return content
-    return None
+    return _read_brought(name)
 
 
-@lru_cache(_MOST_KERNELS)
-def _note_use(entry: Path) -> None:
-    """Once per process: a file or folder that is in use is not old, whenever it was written. It may be root's."""
-    with suppress(OSError):
-        os.utime(entry)
-
-
-def is_kept(group: str, name: str) -> bool:
-    return any((folder / group / (name + SUFFIX)).exists() for folder in kernel_folders())
-
-
-def read_trusted(path: Path) -> bytes | None:
+def _read_trusted(path: Path) -> bytes | None:
     """The content of a file that this user or root has written; None where it is not whole."""
     try:
         with path.open("rb") as file:
-            if not is_trusted(os.fstat(file.fileno())):
-                return None
-            kept = file.read()
+            return _unseal(file.read()) if is_trusted(os.fstat(file.fileno())) else None
     except OSError:
         return None
-    digest, content = kept[:_DIGEST_BYTES], kept[_DIGEST_BYTES:]
-    return content if hashlib.sha256(content).digest() == digest else None
 
 
-def write_kept(group: str, name: str, content: bytes) -> None:
+def _read_brought(name: str) -> bytes | None:
+    """The content of a file that has come with the program, which is trusted as the program is."""
+    for package in (__name__.partition(".")[0], MODULE):
+        with suppress(ImportError, OSError):
+            if sealed := pkgutil.get_data(package, f"{BROUGHT}/{name}"):
+                return _unseal(sealed)
+    return None
+
+
+def seal(content: bytes) -> bytes:
+    """What a file holds: a digest of its content tells whether it is whole."""
+    return hashlib.sha256(content).digest() + content
+
+
+def _unseal(sealed: bytes) -> bytes | None:
+    content = sealed[_DIGEST_BYTES:]
+    return content if sealed == seal(content) else None
+
+
+def write_kept(name: str, content: bytes) -> None:
     """Keep something for this and other processes; where the disk is full or nothing can be written, it is not."""
-    folder = kernel_folder()
+    folder = kept_folder()
     if folder is None:
         return
+    new = folder / f"{uuid.uuid4().hex}.new"
     with suppress(OSError):
-        if not (folder / group).exists():
-            (folder / group).mkdir(mode=0o755, exist_ok=True)
-            _drop_oldest([entry for entry in folder.iterdir() if entry.is_dir()], _MOST_FOLDERS)
-        path = folder / group / (name + SUFFIX)
-        new = path.with_name(f"{uuid.uuid4().hex}.new")
         try:
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(hashlib.sha256(content).digest() + content)
-            new.replace(path)
-        except OSError:
+            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "wb") as file:
+                file.write(seal(content))
+            new.replace(folder / name)
+        finally:
             new.unlink(missing_ok=True)
-            raise
-        _drop_oldest(list((folder / group).iterdir()), _MOST_TEXTS if group.startswith(TEXTS) else _MOST_KERNELS)
-
-
-def _drop_oldest(entries: list[Path], most: int) -> None:
-    """Keep so many files or folders, those written or read last. Who still uses one that is gone compiles again."""
-    if len(entries) <= most:
-        return
-    entries.sort(key=lambda entry: entry.stat().st_mtime)
-    for entry in entries[: len(entries) - most]:
-        if entry.is_dir():
-            shutil.rmtree(entry, ignore_errors=True)
-        else:
-            entry.unlink(missing_ok=True)
+        entries = [entry for entry in os.scandir(folder) if entry.is_file()]
+        if len(entries) > _MOST_FILES:
+            for entry in sorted(entries, key=lambda entry: entry.stat().st_mtime)[:-_MOST_FILES]:
+                os.unlink(entry)

@@ -59,10 +59,6 @@ class _Clock:
 _here = _Here()
 #: Threads that come together must not make two of one kernel: others refer to it.
 _making = RLock()
-#: Kernels of modules, whose code packs hold.
-KERNELS: list[Kernel] = []
-#: Modules that tell Numba how to compile what kernels call and Numba does not know.
-NUMBA_SIDES: list[str] = []
 
 
 class Kernel:
@@ -79,8 +75,6 @@ class Kernel:
         update_wrapper(self, function)
         self.py_func, self.targetoptions, self.text = function, options, text
         self._compiled: Any = None
-        if text is None:
-            KERNELS.append(self)
         #: Forms of arguments that run compiled, and those that no process had compiled when they were first asked for.
         self._ready, self._not_kept = set[Any](), set[Any]()
         #: Seconds of interpreting, by the form of arguments.
@@ -115,10 +109,15 @@ class Kernel:
         if self._compiled is None:
             with _making:
                 if self._compiled is None:
-                    from trendweave.kernel_cache.cache import make_compiled
+                    from trendweave.kernel_cache.cache import Compiled
 
-                    self._compiled = make_compiled(self)
+                    self._compiled = Compiled(self)
         return self._compiled
+
+    @property
+    def _numba_type_(self) -> Any:
+        """Numba asks for it where a kernel calls this one."""
+        return self.compiled._numba_type_
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         arrays = list[np.ndarray]()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
+from threading import Timer, local
+from time import monotonic, sleep
 from typing import IO
+from zlib import crc32
 
-from trendweave.kernel_cache.files import KERNELS
-from trendweave.kernel_cache.folders import kernel_folder, kernel_folders
+from trendweave.kernel_cache.files import kept_folder, kept_folders
 from trendweave.stopping import Work, current_work, heed_stop
 
 try:
@@ -32,54 +32,81 @@ _RANGE = "2 to 30 seconds of CPU time"
 _VARIABLE = "TRENDWEAVE_PROGRESS"
 
 
-class _Teller:
-    """Says that time goes into compiling, once for a query or several that follow each other."""
+class _Spent:
+    """Seconds of compiling in this process, and those since it was last told of, or has paused."""
 
-    def __init__(self) -> None:
-        self.total = 0.0
-        self._spent = 0.0
-        self._told = False
-        self._ended = 0.0
-
-    @contextmanager
-    def watch(self) -> Iterator[None]:
-        start = time.monotonic()
-        if start - self._ended > _PAUSE:
-            self._spent, self._told = 0.0, False
-        timer = threading.Timer(max(0.0, PATIENCE - self._spent), self._tell, (current_work(),))
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-            self._ended = time.monotonic()
-            self._spent += self._ended - start
-            self.total += self._ended - start
-
-    def _tell(self, work: Work | None = None) -> None:
-        if self._told or (work is not None and work.is_stopped):
-            return
-        folder = kernel_folder()
-        kept = "each time: there is no folder to keep it in" if folder is None else f"once, and is kept in {folder}"
-        _print(f"compiling this kind of query for this machine takes {_RANGE}, {kept}")
-        self._told = True
+    total = lately = ended = 0.0
+    told = False
 
 
-_TELLER = _Teller()
-_STATE = threading.local()
+_spent, _here = _Spent(), local()
 
 
 def seconds_of_compiling() -> float:
     """How long this process has compiled, or has waited for another that did."""
-    return _TELLER.total
+    return _spent.total
+
+
+@contextmanager
+def compiling(name: str) -> Iterator[None]:
+    """Compile what is kept under this name, unless another process is at it: then wait until it has done so.
+
+    What is compiled for it on the way belongs to it. Only the outermost waits, so no two can wait for each other.
+    """
+    if getattr(_here, "busy", False):
+        yield
+        return
+    _here.busy, begun = True, monotonic()
+    if begun - _spent.ended > _PAUSE:
+        _spent.lately, _spent.told = 0.0, False
+    timer = Timer(max(0.0, PATIENCE - _spent.lately), _tell, (current_work(),))
+    timer.daemon = True
+    timer.start()
+    try:
+        with _open_lock() or nullcontext() as lock:
+            while lock and not _is_ours(lock, crc32(name.encode())) and monotonic() < begun + _LONGEST_WAIT:
+                sleep(0.02)
+                heed_stop()
+            yield
+    finally:
+        timer.cancel()
+        _here.busy, _spent.ended = False, monotonic()
+        _spent.lately += _spent.ended - begun
+        _spent.total += _spent.ended - begun
+
+
+def _open_lock() -> IO[bytes] | None:
+    """A file that processes of this user share; each holds the byte of what it compiles."""
+    folder = kept_folder()
+    with suppress(OSError):
+        return None if folder is None or fcntl is None else (folder / "compiling.lock").open("ab")
+    return None
+
+
+def _is_ours(lock: IO[bytes], place: int) -> bool:
+    """Whether no other process holds a place of the lock; in a file system without locks none is known to."""
+    try:
+        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def _tell(work: Work | None = None) -> None:
+    if _spent.told or (work is not None and work.is_stopped):
+        return
+    folder = kept_folder()
+    kept = "each time: there is no folder to keep it in" if folder is None else f"once, and is kept in {folder}"
+    _print(f"compiling this kind of query for this machine takes {_RANGE}, {kept}")
+    _spent.told = True
 
 
 @cache
 def tell_driver() -> None:
     """Say on the driver that tasks will compile, where this machine has nothing compiled: tasks write it to logs."""
-    folders = [entry for folder in kernel_folders() for entry in folder.glob(f"{KERNELS}*") if any(entry.iterdir())]
-    if not folders:
+    if not any(path for folder in kept_folders() for path in folder.glob("*.kernel")):
         _print(
             f"tasks with many events compile the first query of a kind for {_RANGE}, once on each machine; "
             "`trendweave package --with-kernels` ships what is compiled"
@@ -90,52 +117,3 @@ def _print(line: str) -> None:
     if os.environ.get(_VARIABLE, "").lower() not in ("0", "off", "false", "no"):
         with suppress(OSError, ValueError, AttributeError):
             print(f"trendweave: {line}", file=sys.stderr, flush=True)
-
-
-@contextmanager
-def compiling(key: str) -> Iterator[None]:
-    """Compile what the key names, unless another process is at it: then wait until it has done so.
-
-    What is compiled for it on the way belongs to it. Only the outermost waits, so no two can wait for each other.
-    """
-    if getattr(_STATE, "busy", False):
-        yield
-        return
-    _STATE.busy = True
-    try:
-        with _TELLER.watch(), _alone(int(key[:7], 16)):
-            yield
-    finally:
-        _STATE.busy = False
-
-
-@contextmanager
-def _alone(place: int) -> Iterator[None]:
-    """Hold the lock of one place of a file that processes of this user share."""
-    file = _open_lock()
-    if file is None:
-        yield
-        return
-    with file:
-        end = time.monotonic() + _LONGEST_WAIT
-        while time.monotonic() < end:
-            try:
-                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-            except BlockingIOError:
-                time.sleep(0.02)
-                heed_stop()
-            except OSError:  # a file system without locks
-                break
-            else:
-                break
-        yield
-
-
-def _open_lock() -> IO[bytes] | None:
-    folder = kernel_folder()
-    if folder is None or fcntl is None:
-        return None
-    try:
-        return (folder / "compiling.lock").open("ab")
-    except OSError:
-        return None

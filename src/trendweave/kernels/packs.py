@@ -11,10 +11,8 @@ Here is what loops do that are interpreted; `numba_packs` says the same to LLVM.
 
 import numpy as np
 
-from trendweave.kernel_cache.kernel import NUMBA_SIDES
 from trendweave.stopping import STOPS
 
-NUMBA_SIDES.append("trendweave.kernels.numba_packs")
 LANES = 8
 
 

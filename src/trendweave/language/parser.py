@@ -21,7 +21,7 @@ from lark import Lark, UnexpectedInput
 from lark.exceptions import VisitError
 
 from trendweave.errors import LanguageError, Problem
-from trendweave.kernel_cache.files import TABLES, read_kept, write_kept
+from trendweave.kernel_cache.files import read_kept, write_kept
 from trendweave.language.interval_tree import IntervalTree, SituatedTree, Tree
 from trendweave.language.interval_tree_builder import IntervalTreeBuilder
 from trendweave.language.outline import QueryKind, tell_kind
@@ -108,8 +108,8 @@ def _grammar(kind: QueryKind) -> Lark:
 def _load_parser(rules: str, start: str) -> Lark:
     """The parser of a grammar; its tables, which take a tenth of a second to make, are kept beside compiled kernels."""
     made_of = repr((rules, start, lark.__version__, sys.version_info[:2]))
-    name = f"{start}-{hashlib.sha256(made_of.encode()).hexdigest()[:24]}"
-    tables = read_kept(TABLES, name)
+    name = f"{start}-{hashlib.sha256(made_of.encode()).hexdigest()[:24]}.tables"
+    tables = read_kept(name)
     if tables is not None:
         try:
             return Lark.load(io.BytesIO(tables))
@@ -118,7 +118,7 @@ def _load_parser(rules: str, start: str) -> Lark:
     parser = Lark(rules, parser="lalr", start=start, propagate_positions=True)
     written = io.BytesIO()
     parser.save(written)
-    write_kept(TABLES, name, written.getvalue())
+    write_kept(name, written.getvalue())
     return parser
 
 

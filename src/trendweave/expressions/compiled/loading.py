@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import lru_cache
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +11,6 @@ import pyarrow.types as types
 
 from trendweave.expressions.compiled.condition import Compiled, Operand
 
-#: What the source of a condition names.
-NAMES: dict[str, Any] = {
-    **{"int64": np.int64, "float64": np.float64, "fmod": np.fmod, "sqrt": np.sqrt},
-    **{"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "inf": np.inf, "nan": np.nan},
-}
 #: The text of a module with a condition, `test`, and a loop that calls it: both are compiled together.
 AROUND_CONDITION = """import numpy as np
 from numpy import ceil, float64, floor, fmod, inf, int64, nan, sqrt, trunc
@@ -36,21 +29,6 @@ def argument_names(compiled: Compiled) -> list[tuple[str, str]]:
         if operand.nullable:
             names.append((f"a{number}_valid", operand.side))
     return names
-
-
-def load_plain(source: str) -> Callable[..., Any]:
-    """A condition as a plain function of NumPy's scalars, which warn where they overflow."""
-    names = {**NAMES}
-    exec(compile(source, "<condition>", "exec"), names)
-    return names["test"]
-
-
-@lru_cache(256)
-def load_compiled(source: str) -> Any:
-    """A condition as a Numba function, for loops that Numba compiles; made once per text."""
-    from numba import njit
-
-    return njit(nogil=True, error_model="numpy", forceinline=True)(load_plain(source))
 
 
 def read_operands(compiled: Compiled, side: str, rows: pa.Table | pa.RecordBatch) -> Iterator[np.ndarray]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ from trendweave.programs.shared.constant_index import VariableRules, index_varia
 from trendweave.programs.shared.copies import Copies, RowCopies
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import MEMBER, Found, MemberError, OneView, Part, UnitStep, WrappedSteps
+from trendweave.programs.shared.unit import MEMBER, Found, MemberError, Part, Unit, UnitStep
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts
 from trendweave.programs.trends.program import (
     PartialAggregates,
@@ -43,7 +43,7 @@ _NUMBER = pa.int32()
 
 
 @dataclass(frozen=True)
-class AlikeUnit(OneView):
+class AlikeUnit(Unit):
     """Rules of one shape.
 
     `base` says what rows must have: those that some rule wants, and the values that constants are compared with.
@@ -54,18 +54,14 @@ class AlikeUnit(OneView):
     base: TrendAggregates | TrendLists
     inner: TrendAggregates | TrendLists
     variables: tuple[VariableRules, ...]
-    first: int = 0
 
     @property
     def members(self) -> tuple[int, ...]:
         return self.alike.members
 
     @property
-    def source(self) -> Program:
-        return self.base
-
-    def placed(self, first: int) -> AlikeUnit:
-        return replace(self, first=first)
+    def sources(self) -> tuple[Program, ...]:
+        return (self.base,)
 
     # All at once
 
@@ -132,12 +128,12 @@ class AlikeUnit(OneView):
         return (None if self.base.partials() is None else AlikeParts(self),)
 
     def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
-        if self.mergers()[0] is not None:
-            for table in self.copy_rows(self.view(rows), rows.metrics):
-                for part in in_halves(table, lambda copies: self._partials.compute(copies, scope)):
-                    yield Part(part, 0)
+        if self.mergers()[0] is None:
+            yield from super().parts(rows, scope)
             return
-        yield from (Part(found.table, 0, found) for found in self.compute(rows, scope))
+        for table in self.copy_rows(self.view(rows), rows.metrics):
+            for part in in_halves(table, lambda copies: self._partials.compute(copies, scope)):
+                yield Part(part, 0)
 
     def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
         return Found(_put_first(_sort_by_member(self._partials.merge(parts, scope))), None)
@@ -149,13 +145,25 @@ class AlikeUnit(OneView):
 
     # Piece by piece
 
-    def steps(self, in_parts: bool, early: bool = False) -> AlikeSteps | None:
-        in_parts = in_parts and self.mergers()[0] is not None
-        steps = self._make_steps(in_parts, SharingMetrics())
-        return None if steps is None else AlikeSteps(steps, self, in_parts)
+    def steps(self, in_parts: bool, early: bool = False) -> Steps | None:
+        return self._make_steps(in_parts, SharingMetrics())
+
+    def step(
+        self, steps: Any, in_parts: bool, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None
+    ) -> UnitStep:
+        """The same steps, counting what they copy."""
+        return super().step(self._make_steps(in_parts, rows.metrics), in_parts, rows, carry, before, watermark)
+
+    def peek(self, steps: Any, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
+        return super().peek(self._make_steps(False, rows.metrics), rows, changed, before)
+
+    @property
+    def _owner(self) -> None:
+        """Rows of several rules say whose they are."""
 
     def _make_steps(self, in_parts: bool, metrics: SharingMetrics) -> Steps | None:
         """Those of any rule: rows wait, or are carried, before they are copied."""
+        in_parts = in_parts and self.mergers()[0] is not None
         window, kind = self.base.plan.window, self.base.time_type
         keys = self.base.preparation.partition_key
 
@@ -242,38 +250,14 @@ class AlikeParts:
         return self.unit._partials.merge(parts, scope)
 
 
-@dataclass(frozen=True, slots=True)
-class AlikeSteps(WrappedSteps):
-    """Steps of all rules at once: windows close for all of them at the same times."""
-
-    unit: AlikeUnit
-    in_parts: bool
-
-    def step(self, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None) -> UnitStep:
-        step = self._counting(rows).step(self.unit.view(rows), carry, before, watermark)
-        tables = [pa.Table.from_batches([batch]) for batch in step.batches]
-        if self.in_parts:
-            return UnitStep([Part(table, 0) for table in tables], step.carry)
-        return UnitStep([Found(table, None) for table in tables], step.carry)
-
-    def peek(self, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
-        for batch in self._counting(rows).peek(self.unit.view(rows), changed, before):
-            yield Found(pa.Table.from_batches([batch]), None)
-
-    def _counting(self, rows: SharedRows) -> Steps:
-        """The same steps, counting what they copy."""
-        steps = self.unit._make_steps(self.in_parts, rows.metrics)
-        assert steps is not None, "there are steps"
-        return steps
-
-
-def bind_alike(alike: Alike, member: TrendAggregates | TrendLists) -> AlikeUnit:
+def bind_alike(alike: Alike, member: Program) -> AlikeUnit:
     """The unit of plans that differ in constants.
 
     Args:
         alike: The plans.
         member: The program of one of them, which says what they are bound to.
     """
+    assert isinstance(member, TrendAggregates | TrendLists), "only plans of trends are alike"
     text = f"{len(alike.members)} queries that differ in constants"
     wide = replace(alike.wide_plan, text=text)
     own = prepare(wide, member.type)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 
 from trendweave.runners.shipping.archive import write_archive
@@ -65,42 +64,29 @@ class Package:
         )
 
 
-def package(path: str | PathLike[str] = "trendweave.zip", *, lark: bool = True, kernels: bool = False) -> Package:
-    """Write Trendweave and Lark into one file for `spark-submit --py-files`, `addPyFile` and `addArtifacts`.
-
-    Executors then need no Trendweave of their own, but packages with compiled code (Numba, NumPy, pandas, PyArrow). The
-    same sources give the same bytes.
+def write_package(path: Path, lark: bool, kernels: Mapping[str, bytes]) -> Package:
+    """Write a package file.
 
     Args:
         path: Where to write it; an existing file is replaced.
         lark: Whether to include Lark, which parses queries.
-        kernels: Whether to include compiled kernels. Executors with the CPU and the versions of this machine then
-            compile nothing; others ignore them. Compiles what this machine has not compiled yet.
+        kernels: Files of compiled code to include, by their names.
     """
-    target = Path(path)
     own = read_package(OWN)
     told = fingerprint(own)
     contents = own | read_metadata(OWN) | ({**read_package(_LARK), **read_metadata(_LARK)} if lark else {})
     files = len(contents)
-    packed = _pack_kernels() if kernels else b""
     contents |= compile_sources({name: data for name, data in contents.items() if _is_module(name, contents)})
-    contents |= {FINGERPRINT: told.encode()} | ({KERNELS: packed} if packed else {})
-    write_archive(target, contents)
+    contents |= {FINGERPRINT: told.encode()} | {f"{KERNELS}{name}": data for name, data in kernels.items()}
+    write_archive(path, contents)
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return Package(target, target.stat().st_size, files, told, python, lark, len(packed), list_requirements())
+    size, of_kernels = path.stat().st_size, sum(map(len, kernels.values()))
+    return Package(path, size, files, told, python, lark, of_kernels, list_requirements())
 
 
 def _is_module(path: str, contents: Mapping[str, bytes]) -> bool:
     """Whether it is imported: what has no package around it is a file to be copied, such as a template."""
     return path.endswith(".py") and f"{path.rpartition('/')[0]}/__init__.py" in contents
-
-
-def _pack_kernels() -> bytes:
-    from trendweave.runners.kernel_packs import pack_kernels
-    from trendweave.runners.warm_up import warm_up
-
-    warm_up()
-    return pack_kernels()
 
 
 def _megabytes(number: int) -> str:

@@ -9,11 +9,13 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from trendweave.kernel_cache.files import BROUGHT
+
 OWN = "trendweave"
 #: In packages that are shipped: what `fingerprint` says of them. Reading hundreds of files of a zip takes a while.
 FINGERPRINT = f"{OWN}/FINGERPRINT"
-#: Compiled kernels, in packages that are shipped with them.
-KERNELS = f"{OWN}/kernels.pack"
+#: In packages that are shipped with compiled kernels: their files.
+KERNELS = f"{OWN}/{BROUGHT}/"
 #: Made by Python and Numba beside the files of the package.
 _MADE_HERE = (".pyc", ".nbi", ".nbc")
 
@@ -21,7 +23,7 @@ _MADE_HERE = (".pyc", ".nbi", ".nbc")
 def read_package(name: str) -> dict[str, bytes]:
     """All files that a package is made of, by their paths, in order; without what shipping adds to them."""
     found = ((path, file.read_bytes()) for path, file in _walk(files(name), name))
-    return dict(sorted((path, data) for path, data in found if path not in (FINGERPRINT, KERNELS)))
+    return dict(sorted((path, data) for path, data in found if path != FINGERPRINT and not path.startswith(KERNELS)))
 
 
 def _walk(folder: Traversable, path: str) -> Iterator[tuple[str, Traversable]]:

@@ -18,7 +18,7 @@ from trendweave.kernels.aggregates.entry import read_extremum, read_linear
 from trendweave.kernels.many_queries import SharedResults
 from trendweave.planning.plan import AggregateColumn, GroupColumn
 from trendweave.programs.program import Scope
-from trendweave.programs.shared.graphlets.inputs import UnitMeasures, UnitRows
+from trendweave.programs.shared.merged.inputs import UnitMeasures, UnitRows
 from trendweave.programs.shared.unit import MEMBER, Found, telling_member
 from trendweave.programs.trends.program import PartialAggregates, TrendAggregates
 from trendweave.results.partial_table import from_table, partial_schema, to_table
