@@ -18,7 +18,7 @@ from benchmarks.timing import interleaved, median_seconds
 from trendweave import datasets, warm_up
 from trendweave import workload as make_workload
 from trendweave.datasets.ride_sharing import TYPES
-from trendweave.programs.shared.graphlets import unit
+from trendweave.programs.shared.merged import unit
 from trendweave.workload import Workload
 
 OTHERS = [name for name in TYPES if name != "Travel"]

@@ -190,7 +190,7 @@ class Problem:
         """The problem as text.
 
         Args:
-            source: The query text; with it, carets stand under the place. A problem that has its own text needs none.
+            source: The query text; with it, carets mark the position. Not needed if the problem has a text of its own.
         """
         source = source if self.text is None else self.text
         places = [] if self.query is None else [f"query {self.query}"]
@@ -244,10 +244,10 @@ class TrendweaveError(Exception):
         super().__init__(self.problems, source)
 
     def about(self, query: str) -> Self:
-        """The same error as one of a query among several: every problem tells the name of the query, and its text.
+        """The same error for one of several queries: every problem gets the name and the text of the query.
 
         Args:
-            query: The name; a problem that has one already keeps it.
+            query: The name of the query. Problems that already have a name are not changed.
         """
         known = (
             problem if problem.query is not None else replace(problem, query=query, text=self.source)
@@ -315,8 +315,8 @@ def raise_problems(problems: Sequence[Problem], source: str | None = None) -> No
     """Raise all problems together, as the error of the earliest stage among them; do nothing when there are none.
 
     Args:
-        problems: What was found, in any order.
-        source: The query text, where there is one.
+        problems: The problems, in any order.
+        source: The query text, if there is one.
 
     Raises:
         TrendweaveError: There are problems.
@@ -332,7 +332,7 @@ def raise_together(errors: Sequence[TrendweaveError]) -> None:
     """Raise all problems of several errors as one, of the earliest stage among them; do nothing when there are none.
 
     Args:
-        errors: In the order in which their problems are told, as of the queries of a workload.
+        errors: The errors, such as those of the queries of a workload; their problems are reported in this order.
 
     Raises:
         TrendweaveError: There are errors.
@@ -344,12 +344,12 @@ def raise_together(errors: Sequence[TrendweaveError]) -> None:
 
 
 def tell_once(errors: Sequence[TrendweaveError], count: int) -> list[TrendweaveError]:
-    """Errors of queries, in which what is the same for all of them (there is no time column) is told once, without a
-    name.
+    """Errors of several queries, without repetition: a problem that all queries have (such as a missing time column) is
+    reported once, without the name of a query.
 
     Args:
-        errors: At most one of each query.
-        count: How many queries there are.
+        errors: At most one error per query.
+        count: The number of queries.
     """
     times = Counter(_without_name(problem) for error in errors for problem in error.problems if problem.line is None)
     of_all = {problem for problem, number in times.items() if number == count > 1}
@@ -370,8 +370,8 @@ def near_names(name: str, known: Iterable[str]) -> str:
     """A hint such as ``did you mean price or prices?``, or an empty string.
 
     Args:
-        name: What was written.
-        known: What could have been meant.
+        name: The name that was not found.
+        known: The names that exist.
     """
     choices: dict[str, str] = {}
     for candidate in known:

@@ -149,12 +149,12 @@ class Query:
             format: "text", "mermaid" or "dot" (drawings of the template, or of the constraints between situations), or
                 "json"; or a `trendweave.EventStore`, whose indexes are used as in `run`.
             events: A table of events, to estimate the time on each device and the choice of device="auto".
-            rows: The same for a number of unknown events.
+            rows: A number of events, for the same estimates without a table.
             time: With events, as in `run`.
             type: With events, as in `run`.
-            loop: Return the loops that are written for this query: Python text, as it is compiled for large tables, and
-                CUDA C for device="gpu". The types of columns are those of `events`; without events columns are numbers,
-                or texts where they must be.
+            loop: Return the loops that are generated for this query: Python text, as it is compiled for large tables,
+                and CUDA C for device="gpu". The types of columns are those of `events`; without events columns are
+                assumed to be numbers, or text where numbers are not possible.
             **options: With a store or events, those of `run`.
 
         Raises:

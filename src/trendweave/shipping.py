@@ -126,7 +126,7 @@ def package(path: str | PathLike[str] = "trendweave.zip", *, lark: bool = True, 
     """Write Trendweave and Lark into one file for `spark-submit --py-files`, `addPyFile` and `addArtifacts`.
 
     Executors then need no Trendweave of their own, but packages with compiled code (Numba, NumPy, pandas, PyArrow). The
-    same sources give the same bytes.
+    same sources always give the same file, byte for byte.
 
     Args:
         path: Where to write it; an existing file is replaced.

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from tests.profiles import examples
 from trendweave.kernels import Aggregate, Rows, Template, aggregate
+from trendweave.kernels.aggregates.entry import Measured
 from trendweave.kernels.loops import run
-from trendweave.kernels.loops.summaries import Measured, concat_summaries, extend, finish, make_algebra, no_summaries
+from trendweave.kernels.loops.summaries import concat_summaries, extend, finish, make_algebra, no_summaries
 from trendweave.results.summaries import from_arrow, to_arrow
 
 VALUES = st.integers(-5, 5) | st.integers(-(2**63), 2**63 - 1) | st.sampled_from([-(2**63), 2**63 - 1, 1 - 2**63])
@@ -37,7 +38,10 @@ def streams(draw):
 
 def folded(rows, template, aggregates, overlap, cuts):
     """Aggregates of windows of one pane, or of three."""
-    measures = [Measured(part.kind, part.variables, part.values.dtype == float, None) for part in aggregates]
+    measures = [
+        Measured(part.kind, part.variables, part.values.dtype == float, number, number)
+        for number, part in enumerate(aggregates)
+    ]
     algebra = make_algebra(template, measures, only_beginnings=not overlap)
     pane = rows.tick // 4
     known, summaries = {}, no_summaries(algebra)
@@ -122,7 +126,9 @@ def test_more_trends_than_floats_count():
     rows = Rows(np.array([0, 3000]), *[np.arange(3000)] * 3, np.ones((3000, 1), np.uint64))
     floats = np.where(np.arange(3000) % 2, 1e308, 0.5e308)
     one, yes = np.zeros(1, np.int64), np.ones(1, bool)
-    algebra = make_algebra(Template(one, yes, yes, one, one), [Measured("avg", 1, True), Measured("sum", 1, True)])
+    algebra = make_algebra(
+        Template(one, yes, yes, one, one), [Measured("avg", 1, True, 0, 0), Measured("sum", 1, True, 1, 1)]
+    )
     given = [Aggregate("avg", 1, floats), Aggregate("sum", 1, floats)]
     summaries = extend(algebra, no_summaries(algebra), np.array([-1]), rows, given)
     summaries = from_arrow(algebra, to_arrow(algebra, summaries))

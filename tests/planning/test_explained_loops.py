@@ -44,7 +44,7 @@ def test_loops_of_streams_that_forget_events_are_shown_as_well() -> None:
     loops = trendweave.query(text).explain(loop=True)
     shown = loops.partition("# On streams and piece by piece, where events are forgotten:")[2]
     names = [node.name for node in ast.walk(ast.parse(shown)) if isinstance(node, ast.FunctionDef)]
-    assert names == ["fold_on", "fold_on", "apply", "apply"]
+    assert names == ["fold", "fold", "apply", "apply"]
     assert "where events are forgotten" not in trendweave.query(QUERIES["scan"]).explain(loop=True)
 
 

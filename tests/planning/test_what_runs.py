@@ -15,6 +15,7 @@ from trendweave.kernels import Kernel as KernelCode
 from trendweave.kernels import Way as KernelWay
 from trendweave.kernels.aggregates import passes
 from trendweave.kernels.lanes import sums as lane_sums
+from trendweave.kernels.loops import matrices, slide
 from trendweave.kernels.loops.vectors import Numbers
 from trendweave.planning.plan import Kernel, Plan, Way
 from trendweave.programs.trends.kernel_inputs import KERNELS, WAYS
@@ -52,7 +53,7 @@ class Recorder:
         self._choose, self._run, self._run_loop = passes.choose_methods, passes.Engine.run, passes.run_loop
         patch.setattr(passes, "choose_methods", self.choose)
         patch.setattr(passes.Engine, "run", lambda engine, *arguments, **named: self.run(engine, *arguments, **named))
-        for module in (passes, lane_sums):
+        for module in (passes, lane_sums, matrices, slide):
             patch.setattr(module, "run_loop", self.run_loop)
         for module, name, kernel in OTHER_LOOPS:
             patch.setattr(module, name, self.record(getattr(module, name), kernel))

@@ -11,7 +11,7 @@ import pytest
 import trendweave
 from trendweave.errors import ExecutionError
 from trendweave.programs.bind import bind
-from trendweave.programs.shared.graphlets.unit import GraphletsUnit
+from trendweave.programs.shared.merged.unit import MergedUnit
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.program import Shared, bind_shared
 from trendweave.runners.options import Settings
@@ -137,7 +137,7 @@ def bound(workload: Workload, events: pa.Table) -> Shared:
 def test_queries_of_the_same_columns_are_written_at_once() -> None:
     workload = trendweave.workload({name: f"RETURN COUNT(*) PATTERN SEQ({name}, B+) {WINDOW}" for name in "ACDE"})
     (unit,) = bound(workload, stream(NAMES)).units
-    assert isinstance(unit, GraphletsUnit)
+    assert isinstance(unit, MergedUnit)
     assert [columns.queries for columns in unit.columns] == [(0, 1, 2, 3)]
 
 
@@ -188,7 +188,7 @@ def test_a_sum_beyond_floats_names_its_query() -> None:
 def test_a_count_too_large_for_memory_is_looked_for_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is too large together may be small enough alone."""
     from trendweave.kernels import CountTooLargeError
-    from trendweave.programs.shared.graphlets import unit
+    from trendweave.programs.shared.merged import unit
 
     def refuse(*given: object, **options: object) -> None:
         raise CountTooLargeError("more than memory holds")

@@ -148,9 +148,9 @@ def explain(
     time: TimeColumn = "time",
     type: TypeColumn = "type",
     param: Parameters = None,
-    loop: Annotated[bool, typer.Option("--loop", help="Print the loops that are written for a query.")] = False,
+    loop: Annotated[bool, typer.Option("--loop", help="Print the loops that are generated for a query.")] = False,
     schema: Annotated[
-        Path | None, typer.Option(help="With --loop: a table with the columns that loops are written for.")
+        Path | None, typer.Option(help="With --loop: a table with the columns that loops are generated for.")
     ] = None,
 ) -> None:
     """Explain how a query is computed; for many queries, what they share; for a store, what is read."""

@@ -22,14 +22,14 @@ def check_deposits(
     """Checks from a source bank to a destination bank, whose status is covered or notcovered.
 
     CET, Section 7.1: "each of R * S events with time stamp t is compatible with C events with earlier time stamps". So
-    of the `rate` checks in a second the share `selectivity` is not covered, and for each of these there are exactly
-    `compatibility` earlier ones, also not covered, whose destination is its source, however long the window is. Only
-    the checks of the first layer (below) have none before them. Covered checks go between random banks of their time.
+    of the `rate` checks in a second the share `selectivity` is not covered. For each uncovered check there are exactly
+    `compatibility` earlier uncovered checks whose destination is its source, however long the window is. Only the
+    checks of the first layer (below) have no earlier ones. Covered checks go between random banks of the same time.
 
-    The stream is made of layers, as in CET, Figure 4: a layer's checks that are not covered form groups of
-    `compatibility`, each with one source and one destination, and the next layer has groups that begin there. A layer
-    is one second, or as many as it takes to fill one group. What is left of a layer ends at a bank nobody draws on.
-    With one group per layer this is the paper's worst case: compatibility ** layers complete trends.
+    The stream is made of layers, as in CET, Figure 4: the uncovered checks of a layer form groups of `compatibility`
+    checks with one source and one destination, and in the next layer groups begin at this destination. A layer is one
+    second, or as many seconds as it takes to fill one group. The remaining checks of a layer end at a bank that is no
+    source. With one group per layer this is the paper's worst case: compatibility ** layers complete trends.
 
     Args:
         events: How many rows the table has.

@@ -20,12 +20,12 @@ def cluster(
     measurements: float = 30,
     time: Time = "timestamp",
 ) -> pa.Table:
-    """Start, Measurement and End events of runs of (job, mapper) pairs.
+    """Start, Measurement and End events of (job, mapper) pairs.
 
     As in Table 2, job and mapper are uniform over 0 to 10, cpu and memory uniform over 0 to 1000, and load is Poisson
     with mean 100, at most 10,000; `rate` is in events per second. The paper does not say how often a mapper starts and
-    ends. Here the events of a pair are runs of one Start, `measurements` Measurements on average (at least one) and one
-    End; a run may have started before the stream or go on behind it.
+    ends. Here a pair runs several times; a run is one Start, `measurements` Measurements on average (at least one) and
+    one End. A run may start before the stream begins, or end after it.
 
     Args:
         events: How many rows the table has.

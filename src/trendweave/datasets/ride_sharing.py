@@ -31,9 +31,9 @@ def ride_sharing(
 ) -> pa.Table:
     """Events of 20 types that come in bursts: many of one type, one after the other.
 
-    A burst has `burst` events on average (geometric; 120 is what HAMLET, Section 5.2 reports of its stock data). Its
-    type is Travel with probability `travel_share`, which is what the paper's queries repeat, otherwise one of the 19
-    others; two bursts of one type in a row look like one. As in the paper, attribute values are random: uniform
+    A burst has `burst` events on average (geometric; HAMLET, Section 5.2 reports 120 for its stock data). Its type is
+    Travel, which the paper's queries repeat, with probability `travel_share`, otherwise one of the 19 others; two
+    consecutive bursts of one type look like one. As in the paper, attribute values are random: uniform
     drivers, riders, districts and request types, durations of 1 to 60 minutes, speeds of 0 to 59, prices of 5 to 100.
 
     Args:

@@ -30,8 +30,8 @@ def stock(
     the standard deviation of the relative change from one record of a company to its next. A company is always in the
     same sector. First prices are uniform between 20 and 200, volumes are round lots up to 10,000.
 
-    The paper's records (225k, replicated ten times) are real; 2,250,000 events with the defaults are a stream of the
-    same size and the same numbers of companies and sectors, about 33 hours long.
+    The paper uses 225k real records, replicated ten times; 2,250,000 events with the defaults are a stream of the same
+    size and the same numbers of companies and sectors, about 33 hours long.
 
     Args:
         events: How many rows the table has.

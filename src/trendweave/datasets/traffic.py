@@ -29,8 +29,8 @@ def traffic(
 ) -> pa.Table:
     """Position reports, every 30 seconds from each car on the road, and Accident events, which have a segment only.
 
-    More and more cars enter during `hours`, so that the rate of events rises about linearly to the end, as in the
-    paper; how high follows from the number of events. 21.6 million events in 3 hours rise to the paper's 4k per second.
+    More and more cars enter during `hours`, so the rate of events rises about linearly to the end, as in the paper. The
+    final rate depends on the number of events: with 21.6 million events in 3 hours it is the paper's 4k per second.
     Cars drive on a ring of `segments` miles for 10 to 30 minutes, in phases of slowing down and speeding up, between 0
     and 100 miles per hour; `position` is in feet. Cars do not react to each other or to accidents.
 

@@ -41,7 +41,7 @@ def web_clicks(
     events_per_minute: int = 600,
     time: Time = "timestamp",
 ) -> pa.Table:
-    """Events of twelve types. Each visitor walks from type to type with fixed probabilities; who has left comes back.
+    """Events of twelve types. Each visitor goes from type to type with fixed probabilities, leaves, and comes back.
 
     Args:
         events: How many rows the table has.

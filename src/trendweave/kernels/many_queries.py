@@ -20,7 +20,7 @@ from trendweave.kernels.inputs import NO_TREND
 from trendweave.kernels.loops.bursts import ALWAYS, AUTO, LIMB_BITS, NEVER, BurstShape, write_bursts
 from trendweave.kernels.loops.memory import NUMBER_TYPES
 from trendweave.kernels.loops.merged import MergedTables, MergedTemplate, number_patterns
-from trendweave.kernels.loops.run import is_interpreted, note_interpreted, run_loop
+from trendweave.kernels.loops.run import interprets, run_loop
 from trendweave.kernels.loops.vectors import Numbers
 
 FIRST_LIMBS = 8  # in the first attempt with limbs
@@ -28,6 +28,7 @@ MORE_LIMBS = 4  # times as many in the next one
 MANY_SEGMENTS = 50  # from so many on, a few are tried first
 SAMPLE_SEGMENTS = 5
 VALUE_BITS = 27  # of a value that is multiplied with limbs; longer ones are cut into digits
+FACTOR_BITS = 30  # of what limbs are multiplied with: the values of all rows of a time
 MOST_RESULTS = 2**22  # numbers in the results of one call of a loop, where segments can be taken apart
 WAITING_ROWS = 2**12  # rows that wait in all classes together, at least
 
@@ -61,8 +62,8 @@ class SharedRows(NamedTuple):
 class LinearMeasure(NamedTuple):
     """The sum, over all trends, of the values of the rows that certain states read.
 
-    states  bool[S]     the states whose rows count. Give the states of one position of a class the same mark where
-                        nobody reads a member's result: members with different marks cannot be computed together
+    states  bool[S]     the states whose rows count. Give the states of a class the same mark where nobody reads a
+                        state's result: those with different marks cannot be computed together
     values  int64[n] or float64[n]  zero where NULL; ones (zero where NULL) for COUNT(E)
     """
 
@@ -211,15 +212,15 @@ def _join_digits(columns: Sequence[np.ndarray], bits: int) -> np.ndarray:
     return total
 
 
-def _cut_values(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _cut_values(values: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
     """Values that are too long to be multiplied with limbs, as digits; and whose each is."""
-    lengths = [-(-max(1, exact_numbers.value_bits(row)) // VALUE_BITS) for row in values]
+    lengths = [-(-max(1, exact_numbers.value_bits(row)) // bits) for row in values]
     digits = np.zeros((sum(lengths), values.shape[1]), np.int64)
     at = 0
     for row, length in zip(values, lengths, strict=True):
         for digit in range(length):  # the last one has the sign
-            rest = row >> digit * VALUE_BITS
-            digits[at] = rest if digit == length - 1 else rest & (2**VALUE_BITS - 1)
+            rest = row >> digit * bits
+            digits[at] = rest if digit == length - 1 else rest & (2**bits - 1)
             at += 1
     return digits, np.repeat(np.arange(len(lengths)), lengths)
 
@@ -256,8 +257,6 @@ class _Run:
         self._find_windows(first, last, border)
         self.shared = np.zeros(5, np.int64)
         self._found: np.ndarray | None = None  # places of all results that have trends
-        widths = np.array(self._merged.positions) + np.array(self._merged.registers)
-        self._plain = bool((widths == 2).any()), bool((widths > 2).any())
 
     def _find_windows(self, first: np.ndarray, last: np.ndarray, border: np.ndarray) -> None:
         """Number the windows that hold rows, per segment and kind; results have a place per window and query."""
@@ -303,7 +302,7 @@ class _Run:
         segments, marks = np.arange(self._starts.size - 1), self._marks[list(measures)]
         if values.dtype == np.float64:
             return self._collect([self._pass(Numbers.FLOAT64, segments, values, marks)])
-        shape = self._shape(Numbers.EXACT, len(values) + 1)
+        shape = BurstShape(Numbers.EXACT, len(values) > 0)
         if passes.sums_exactly(self._steps(len(values) + 1), shape):
             return self._collect([self._pass(Numbers.EXACT, segments, values, marks)])
         parts, few = [], segments[np.linspace(0, segments.size - 1, SAMPLE_SEGMENTS + 2).astype(int)[1:-1]]
@@ -311,7 +310,8 @@ class _Run:
         if not sampled or 2 * self._pass(Numbers.INT64, few, values, marks).fits.sum() > few.size:
             parts.append(self._pass(Numbers.INT64, segments, values, marks))
             segments = segments[~parts[0].fits]
-        digits, whose = _cut_values(values) if segments.size else (values, np.arange(len(values)))
+        bits = max(1, min(VALUE_BITS, FACTOR_BITS - self._most_in_tick.bit_length()))
+        digits, whose = _cut_values(values, bits) if segments.size else (values, np.arange(len(values)))
         room = FIRST_LIMBS
         if segments.size >= MANY_SEGMENTS:
             few = segments[np.linspace(0, segments.size - 1, SAMPLE_SEGMENTS + 2).astype(int)[1:-1]]
@@ -324,7 +324,7 @@ class _Run:
                 joined = [part.columns[0]]
                 for measure in range(len(values)):
                     own = [column for column, k in zip(part.columns[1:], whose, strict=True) if k == measure]
-                    joined.append(_join_digits(own, VALUE_BITS))
+                    joined.append(_join_digits(own, bits))
                 part = part._replace(columns=joined)
             parts.append(part)
             room *= MORE_LIMBS
@@ -352,11 +352,6 @@ class _Run:
             columns.append(np.concatenate([piece.astype(object) if wide else piece for piece in pieces])[order])
         return columns
 
-    def _shape(self, numbers: Numbers, parts: int) -> BurstShape:
-        plain = parts == 1 and numbers is not Numbers.LARGEST
-        has_plain, has_others = self._plain
-        return BurstShape(numbers, parts > 1, plain and has_plain, has_others or (has_plain and not plain))
-
     def _steps(self, parts: int) -> int:
         """About how many steps a pass takes."""
         per_row = sum(self._merged.lanes) / max(1, self._merged.count)
@@ -376,11 +371,9 @@ class _Run:
         parts = len(values) + (numbers is not Numbers.LARGEST)
         if segments.size:
             self._check_memory(parts * room, int(segments[0]))
-        shape = self._shape(numbers, parts)
+        shape = BurstShape(numbers, parts > 1)
         steps = self._steps(parts)
-        interpreted = numbers is Numbers.EXACT or is_interpreted(steps, shape)
-        if interpreted:
-            note_interpreted(steps, shape)
+        interpreted = interprets(steps, shape) or numbers is Numbers.EXACT
         given = self._memory(shape, parts, room)
         given["values"] = make_writable(np.ascontiguousarray(values).reshape(-1))
         given["marks"] = np.concatenate([marks.reshape(-1), [0]])
@@ -409,8 +402,6 @@ class _Run:
         kind: Any = NUMBER_TYPES.get(shape.numbers, np.int64)
         nothing = NO_TREND if shape.numbers is Numbers.LARGEST else 0
         tables = self._given
-        widths = np.array(merged.positions) + np.array(merged.registers)
-        matrices = int((widths * widths).max(initial=2)) * parts
         nodes = max(WAITING_ROWS, 2 * self._most_in_tick * tables["most_entries"])
         names = ("waiting", "differing", "queued", "queue", "head", "tail", "stale", "is_touched", "touched_list")
         return {
@@ -419,9 +410,9 @@ class _Run:
             **{name: np.zeros(nodes, np.int64) for name in ("node_row", "node_entry", "node_next")},
             **{name: np.zeros(self._kinds, np.int64) for name in ("open_first", "open_last", "closed")},
             **{name: np.ones(classes, np.int64) for name in ("limbs_of", "outside_limbs")},
-            "v": np.full(merged.size * unit, nothing, kind), "f": np.full(matrices, nothing, kind),
-            "fp": np.full(matrices, nothing, kind), "bounds": np.zeros(4 * classes + 2), "kinds": self._kinds,
-            "parts": parts, "room": room, "unit": unit, "pending_at": merged.pending_at,
+            "v": np.full(merged.size * unit, nothing, kind), "factors": np.zeros(2 * parts, kind),
+            "added": np.zeros(parts, kind), "bounds": np.zeros(4 * classes + 2), "kinds": self._kinds,
+            "parts": parts, "columns": parts - (shape.numbers is not Numbers.LARGEST), "room": room, "unit": unit,
             "scratch_at": merged.scratch_at, "sharing": self._sharing, "counts_of_sharing": np.zeros(5, np.int64),
             "counts_before": np.zeros(5, np.int64),
         }  # fmt: skip
@@ -443,7 +434,7 @@ class _Run:
             "row_start": self._starts[segments], "row_end": self._starts[segments + 1], "base": ends - sizes,
             "results": results, "fits": fits, "gathered": np.full(self._merged.count, -1, np.int64),
         }  # fmt: skip
-        if shape.has_plain or shape.has_others:
+        if self._merged.count:
             text, takes = write_bursts(shape)
             run_loop("bursts", text, takes, given, interpreted)
         table = results.reshape(-1, parts, room)

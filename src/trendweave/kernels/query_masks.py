@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.columns import make_writable
 from trendweave.kernels.compiling import inner
 from trendweave.kernels.inputs import QueryLanes
 
@@ -112,48 +111,3 @@ def find_accepted(queries: QueryLanes, letters: np.ndarray) -> np.ndarray:
 def unique_letters(variables: np.ndarray) -> list[int]:
     """The letters that are read, each once."""
     return np.unique(variables[variables >= 0]).tolist()
-
-
-# Where queries see their first rows
-
-
-@inner
-def find_first_seen(letters, starts, masks, waiting, first):
-    """first[q, s] = the first row of segment s that shares a letter with masks[q]; it is left as it is where there is
-    none. `waiting` is scratch memory, one number per query."""
-    for s in range(starts.size - 1):
-        left = masks.shape[0]
-        for q in range(left):
-            waiting[q] = q
-        row = starts[s]
-        while left > 0 and row < starts[s + 1]:
-            i = 0
-            while i < left:
-                q = waiting[i]
-                seen = False
-                for word in range(letters.shape[1]):
-                    seen |= letters[row, word] & masks[q, word] != np.uint64(0)
-                if seen:
-                    first[q, s] = row
-                    left -= 1
-                    waiting[i] = waiting[left]
-                else:
-                    i += 1
-            row += 1
-
-
-def first_seen(letters: np.ndarray, starts: np.ndarray, masks: np.ndarray) -> np.ndarray:
-    """The first row of each segment that each query sees.
-
-    Args:
-        letters: uint64[n, words], the letters of each row.
-        starts: int64[k+1], where segments begin.
-        masks: uint64[queries, words], the letters that a query looks at.
-
-    Returns:
-        int64[queries, k]; -1 where there is none.
-    """
-    first = np.full((len(masks), len(starts) - 1), -1, np.int64)
-    letters = make_writable(np.ascontiguousarray(letters))
-    find_first_seen(letters, make_writable(starts), masks, np.zeros(len(masks), np.int64), first)
-    return first

@@ -33,12 +33,12 @@ _MOST_MARKS, _MOST_POINTS = 400, 4_000
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line.
+    """A line of a chart.
 
     Attributes:
-        name: What it is called in the legend.
-        points: Moments in order, and a number of any size for each.
-        windows: Tells windows apart: lines with the same are of windows that follow each other at one distance.
+        name: Its name in the legend.
+        points: Times in order, each with a number of any size.
+        windows: Identifies a sequence of windows at equal distances; lines with the same value belong to one sequence.
     """
 
     name: str
@@ -96,13 +96,13 @@ def draw_lines(series: Sequence[Series], title: str, x_label: str, y_label: str,
 
 
 def write_picture(path: Path, svg: str, title: str, note: str = "") -> None:
-    """Write a chart alone into an .svg file, or as a page with a note below it.
+    """Write a chart into an .svg file, or as an HTML page with a note below it.
 
     Args:
-        path: Where the picture goes; its ending says which of both.
+        path: The file; its suffix chooses the format.
         svg: The chart.
         title: The title of the page.
-        note: What stands below the chart.
+        note: The text below the chart.
 
     Raises:
         DataError: The file cannot be written.

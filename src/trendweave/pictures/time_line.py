@@ -30,13 +30,13 @@ _NOTHING = "<p>There is nothing to draw.</p>"
 
 @dataclass(frozen=True, slots=True)
 class TimeLine:
-    """What a picture has to know about an interval query.
+    """A description of an interval query, for its picture.
 
     Attributes:
-        text: The query, which stands above the drawing.
-        returns: What a row is: a match, a situation, or counted matches of a window.
+        text: The query, which is shown above the drawing.
+        returns: What a row is: a match, a situation, or the number of matches of a window.
         situations: Names of situations, in the order of the query.
-        keys: Columns that tell rows apart beside their times.
+        keys: Columns that, with the times, identify a row.
     """
 
     text: str
@@ -113,14 +113,14 @@ def make_time_line(line: TimeLine, result: pa.Table, title: str, zone: str | Non
 
 
 def draw_time_line(line: TimeLine, result: pa.Table) -> str:
-    """Draw the first rows of an interval query as a page; counted matches stand in a plain table.
+    """Draw the first rows of an interval query as a page; numbers of matches are a plain table.
 
     Args:
-        line: What the query asks for.
+        line: The description of the query.
         result: Its rows.
 
     Returns:
-        An HTML page that needs nothing from elsewhere.
+        A self-contained HTML page.
     """
     above = f"<h1>On a time line</h1>\n<pre>{highlight_query(line.text)}</pre>\n<p>{result.num_rows:,} rows</p>\n"
     if line.returns == "counts":

@@ -49,11 +49,11 @@ def describe_shown(result: pa.Table, total: int) -> str:
 
 
 def draw_trends(result: pa.Table, query: str) -> str:
-    """Draw trends as a page that needs nothing from elsewhere; see `make_trend_lanes`.
+    """Draw trends as a self-contained HTML page; see `make_trend_lanes`.
 
     Args:
         result: Rows of a query that returns trends.
-        query: Its text, which stands above the pictures.
+        query: Its text, which is shown above the pictures.
     """
     hint = "Hover over an event to see its trend."
     shown = describe_shown(result, result.num_rows)

@@ -122,8 +122,8 @@ def draw_trends_per_window(result: pa.Table, value: str, group: str | None, titl
     Args:
         result: Rows of an aggregate query with a window.
         value: The column to draw.
-        group: The column that tells lines apart; None for one line.
-        title: What stands above the chart.
+        group: The column that separates the lines; None for one line.
+        title: The title above the chart.
     """
     return make_window_chart(result, WindowChart(value, () if group is None else (group,), title)).svg()
 

@@ -49,10 +49,11 @@ class OutputColumn:
 
 @dataclass(frozen=True, slots=True)
 class IntervalPlan:
-    """`allowed[i][j]` are the relations between situations i and j that agree with all others (path consistency).
+    """The plan of an interval query.
 
-    `groups` are the situations that constraints connect; more than one group makes every combination of their matches
-    a match. Lengths are in nanoseconds.
+    `allowed[i][j]` are the relations between situations i and j that are consistent with all others (path consistency).
+    `groups` are the situations that constraints connect. If there are several groups, every combination of their
+    matches is a match. Lengths are in nanoseconds.
     """
 
     text: str
@@ -76,7 +77,7 @@ class IntervalPlan:
 
     @property
     def key_names(self) -> tuple[str, ...]:
-        """How partition attributes are called in a table of situations."""
+        """The names of partition attributes in a table of situations."""
         return tuple("_".join(path) for path in self.partition_by)
 
     @property

@@ -400,14 +400,14 @@ class TypeColumns:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything a runner needs to know about a query, apart from the data.
+    """The plan of a trend query: everything that a host needs to know about it, apart from the data.
 
     `templates` holds one template; a conjunction has three: both sides, and what both match (GRETA, Section 9).
-    `complete`: only trends are asked for that are no part of a longer one. In `match_conditions`, which a trend must
-    meet as a whole, aggregates stand for what is computed of it.
-    `outputs` are shown instead of the aggregates where they are more than these in their order; then some aggregates
-    may be there for outputs, HAVING or ORDER BY alone. `limit`: so many rows in this order, per window of aggregates
-    and per window and group of lists.
+    `complete`: only trends that are not part of a longer one. `match_conditions` apply to a whole trend; aggregates in
+    them are those of this trend.
+    `outputs` replace the aggregates in the result if they are not simply the aggregates in their order; some aggregates
+    may then only serve outputs, HAVING or ORDER BY. `limit`: the number of rows in this order, per window of
+    aggregates, and per window and group of lists.
     """
 
     text: str
@@ -436,7 +436,7 @@ class Plan:
 
     @property
     def shown_values(self) -> tuple[str, ...]:
-        """Name the columns of aggregates, or what is computed of them, in their order."""
+        """The names of the value columns: aggregates, or outputs computed from them, in order."""
         return tuple(column.name for column in (self.aggregates if self.outputs is None else self.outputs))
 
     @property
@@ -445,7 +445,7 @@ class Plan:
 
     @property
     def finds_trends(self) -> bool:
-        """Are trends found one by one, whether they are shown or aggregated?"""
+        """Are trends found one by one, whether they are listed or aggregated?"""
         return self.returns != "aggregates" or self.complete or self.selection is not None
 
     @property
@@ -454,10 +454,10 @@ class Plan:
 
     @property
     def reduced_graph_is_exact(self) -> bool:
-        """Are the paths of the reduced graph the complete trends, all of them and no others?
+        """Are the paths of the reduced graph exactly the complete trends?
 
-        They are where an event read as a variable is one vertex. Where a variable has several states, or keys of its
-        own, or its events stand in lanes, a longer trend may pass through other vertices of the same events.
+        They are if an event bound to a variable is one vertex. If a variable has several states, keys of its own, or
+        a vertex per anchor value, a longer trend may pass through other vertices of the same events.
         """
         variables = [state.variable for state in self.template.states]
         in_lanes = any(condition.variable in variables for condition in self.anchors)
@@ -465,8 +465,8 @@ class Plan:
 
     @property
     def window_apart(self) -> bool:
-        """Is each window looked at by itself? It is where a pattern under NOT begins or ends with NOT, as the window
-        then says what matches it, and where readings differ in leading and in trailing NOTs."""
+        """Is each window computed separately? It is if a negated pattern begins or ends with NOT, because its matches
+        then depend on the window, and if alternatives differ in their NOTs at the start and at the end."""
         negated = [negation.template for negation in self.negations]
         guards = [start.guard for template in negated for start in template.starts]
         guards += [end.guard for template in negated for end in template.ends]
@@ -475,12 +475,12 @@ class Plan:
 
     @property
     def needs_every_event(self) -> bool:
-        """Do events matter that cannot be read as anything? They stand between two others, or keep a session alive."""
+        """Do events matter that no variable can be bound to? They come between two others, or extend a session."""
         return self.strategy == "contiguous" or isinstance(self.window, SessionWindow)
 
     @property
     def has_alike_edges(self) -> bool:
-        """Do all trends begin with the same NOTs, and end with the same?"""
+        """Do all trends begin with the same NOTs, and end with the same NOTs?"""
         starts, ends = self.template.starts, self.template.ends
         return len({start.guard for start in starts}) <= 1 and len({end.guard for end in ends}) <= 1
 

@@ -11,9 +11,10 @@ from trendweave.planning.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class SituatedPlan:
-    """`situations` are found first, per partition of the trend; then each event has a boolean column per situation.
+    """The plan of a trend query with situations (`S DURING X`).
 
-    `columns` are the names of those columns, in the order of the situations; `trend` reads them as any others.
+    `situations` are found first, per partition of the trend; then each event has a boolean column per situation.
+    `columns` are the names of these columns, in the order of the situations; `trend` reads them like any others.
     """
 
     text: str

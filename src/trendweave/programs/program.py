@@ -169,9 +169,10 @@ class Step:
     carry: Carry = field(default_factory=dict)
 
 
-class Steps(Protocol):
-    """A program piece by piece. Rows that wait are the place's; what outlives rows is the carry. Times and watermarks
-    are in steps of the time column; a watermark of None is the end of all events."""
+class Timing(Protocol):
+    """When a program piece by piece has something to do, and with which rows. Rows that wait are the place's; what
+    outlives rows is the carry. Times and watermarks are in steps of the time column; a watermark of None is the end of
+    all events."""
 
     @property
     def pane(self) -> int | None:
@@ -195,11 +196,15 @@ class Steps(Protocol):
     def keeps_from(self, watermark: int) -> int:
         """The time from which rows are needed after a step; a border of panes."""
 
-    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        """Move the watermark from `before`, over waiting rows of the times that `reads` says."""
-
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
         """The times, from and up to but without, of the rows that `peek` has to see."""
+
+
+class Steps(Timing, Protocol):
+    """A program piece by piece."""
+
+    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        """Move the watermark from `before`, over waiting rows of the times that `reads` says."""
 
     def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
         """Current rows of what is still open and changed by rows between these times."""

@@ -92,14 +92,15 @@ class Incremental:
     """An incremental engine. It has no state of its own: every call takes a state and returns the next one.
 
     A workload can also resume from a state of another workload: queries are identified by name and text. Unchanged
-    queries resume; new ones ignore earlier events and return rows for what begins after they were added.
+    queries resume; new ones ignore earlier events and return rows for windows and trends that begin after they were
+    added.
 
     Attributes:
         columns: The event columns that the query needs.
         schema: The columns of the result.
-        events: All columns of events, as they were when it was made.
-        given: How events come, where their times are still to be read.
-        on_card: Whether a card computes: then Ctrl-C waits for it.
+        events: The schema of the events with which the engine was made.
+        given: How times are parsed, with `time_unit` or `time_format`; None if times are used as they are.
+        on_card: Whether a GPU computes: then Ctrl-C waits for it.
     """
 
     def __init__(self, program: Program, given: Given | None = None, on_card: bool = False) -> None:
@@ -124,14 +125,14 @@ class Incremental:
 
     @property
     def never_closing(self) -> tuple[str | None, ...]:
-        """Queries with one window over the whole input, by their names; None stands for the only one."""
+        """The names of queries with one window over the whole input; None stands for a query without a name."""
         if is_changeable(self._program):
             return self._program.never_closing
         return () if self._steps is not None else (None,)
 
     @property
     def text(self) -> str:
-        """The query, or the queries, for people."""
+        """The text of the query, or of all queries."""
         return self._program.text
 
     def start(self) -> State:
@@ -176,45 +177,45 @@ class Incremental:
         return self._check(State.from_bytes(data))
 
     def take_over(self, state: State) -> State:
-        """The same for a state that is at hand."""
+        """The same for a `State` object."""
         return self._check(state)
 
     # For sessions, which count in steps of the time column
 
     @property
     def unit(self) -> TimeUnit | None:
-        """What numbers count that times are read of; None where they are taken as they are."""
+        """The unit of times that are epoch numbers; None if times are used as they are."""
         return None if self.given is None else self.given.times.unit
 
     def read_times(self, events: pa.Table) -> pa.Table:
-        """Events whose times are what the query was made for."""
+        """Events with parsed times, of the type that the query expects."""
         return events if self.given is None else self.given.read(events, self.time)
 
     def take(self, state: State, events: pa.Table) -> State:
-        """Take some events whose times are read."""
+        """Add events with parsed times to the state; no window is computed."""
         return self._take(self._check(state), fit_columns(events, self.columns))
 
     def advance(self, state: State, watermark: int) -> tuple[State, pa.Table]:
-        """Move the watermark; the rows that it makes final come back."""
+        """Move the watermark and return the rows that it makes final."""
         return self._close(self._check(state), watermark)
 
     def folds(self, state: State) -> bool:
-        """Whether moving the watermark makes a state smaller even where nothing is final."""
+        """Whether moving the watermark makes the state smaller even if no row becomes final."""
         steps = self._bind(self._check(state))[1]
         return steps is not None and steps.folds
 
     def held(self, state: State) -> int:
-        """About how many rows, or keys of forgotten rows, a state holds."""
+        """About how many rows, or keys of folded events, a state holds."""
         return max([0 if state.rows is None else state.rows.num_rows, *(one.num_rows for one in state.carry.values())])
 
     def due(self, earliest: int, latest: int, state: State) -> int | None:
-        """The watermark at which there is something to do about further rows between these times."""
+        """The watermark at which further rows between these times first become due."""
         steps = self._bind(self._check(state))[1]
         assert steps is not None
         return steps.due((earliest, latest), NO_CARRY, state.closed)
 
     def next_due(self, state: State) -> int | None:
-        """The watermark at which there is something to do next."""
+        """The watermark at which rows of the state next become due."""
         steps = self._bind(self._check(state))[1]
         assert steps is not None
         waiting = None

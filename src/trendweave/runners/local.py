@@ -28,7 +28,7 @@ class Batches:
     Attributes:
         schema: The columns of the batches; its metadata has the numbers of dropped rows, by reason.
         trends: The number of trends, counted before the first one is built; None if it cannot be known in advance
-            (checked complete trends), or the query does not list trends.
+            (complete trends that need a check), or if the query does not list trends.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Batches:
         self._next = _next_batch if device == "gpu" else interruptible(_next_batch, work)
 
     def tell_at_end(self, tell: Callable[[int], None]) -> Batches:
-        """The same batches; after the last one, what there is to say is said once, with the number of all rows."""
+        """The same batches; after the last one, a callback is called once with the number of all rows."""
         self._tell = tell
         return self
 

@@ -72,10 +72,7 @@ class Automaton:
 
     def find_parts(self) -> list[tuple[str, list[int]]]:
         """Titles of parts that several queries have, with their states; those of no such part without a title."""
-        parts = [
-            (f"part {describe_part(self.merged, part)}", [state for row in part.states for state in row])
-            for part in self.merged.common
-        ]
+        parts = [(f"part {describe_part(self.merged, part)}", list(part.states)) for part in self.merged.common]
         inside = {state for _, states in parts for state in states}
         return [*parts, ("", [state for state in range(len(self.merged.states)) if state not in inside])]
 

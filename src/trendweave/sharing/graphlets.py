@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from trendweave.planning.plan import Path, Plan, WholeInput
+from trendweave.planning.plan import Path, Plan, WholeInput, Window
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.sharing.eligible import why_not_merged
 from trendweave.sharing.measures import find_measures, measured_kinds
@@ -27,6 +27,16 @@ class Graphlets:
     kind: ClassVar[str] = "graphlets"
     members: tuple[int, ...]
     merged: MergedQueries
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """The kinds of windows."""
+        return self.merged.windows
+
+    @property
+    def query_windows(self) -> tuple[int, ...]:
+        """Per query, the kind of its windows."""
+        return self.merged.query_windows
 
 
 def share_graphlets(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[Graphlets], list[int]]:

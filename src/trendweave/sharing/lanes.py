@@ -27,6 +27,7 @@ from trendweave.planning.plan import (
     TypeColumns,
     VariablePlan,
     WholeInput,
+    Window,
 )
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.planning.ways import choose_negated_ways, choose_ways, steps_from_row_to_row
@@ -62,8 +63,6 @@ class Lanes:
         lane_of: The lane of each member.
         measured: Per member and aggregate of its plan, where it is measured.
         readings: The names of the plan's variables, by how events are read.
-        seen: Per member, the variables of the merged plan whose events it looks at, those under NOT included; None
-            where it looks at all events.
         shared: What is shared, in a few words per transition.
     """
 
@@ -74,8 +73,17 @@ class Lanes:
     lane_of: tuple[int, ...]
     measured: tuple[tuple[Measured, ...], ...]
     readings: tuple[tuple[Reading, str], ...]
-    seen: tuple[frozenset[str] | None, ...]
     shared: tuple[str, ...]
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """The kinds of windows: one, as all queries have the same."""
+        return (self.plan.window,)
+
+    @property
+    def query_windows(self) -> tuple[int, ...]:
+        """Per query, the kind of its windows."""
+        return (0,) * len(self.members)
 
 
 @dataclass(slots=True)
@@ -236,10 +244,6 @@ def _make_unit(group: _Group, plans: dict[int, Plan], negations: Negations) -> L
         lane_of,
         measured,
         tuple(names.items()),
-        tuple(
-            _seen(plans[member], [names[reading] for reading in pattern.readings], negations)
-            for member, pattern in zip(members, overlay.patterns, strict=True)
-        ),
         tuple(_describe(pair, step, lanes) for pair, step in sorted(overlay.steps.items()) if step.compares_events),
     )
 
@@ -287,13 +291,6 @@ class _Columns:
 
 def _decide(negation: NegatedPattern, edges: tuple[EdgePlan, ...]) -> NegatedPattern:
     return replace(negation, template=choose_negated_ways(negation.template, edges))
-
-
-def _seen(plan: Plan, read: Sequence[str], negations: Negations) -> frozenset[str] | None:
-    if plan.needs_every_event:
-        return None
-    negated = [negations.patterns[negations.number(plan, negation)] for negation in plan.negations]
-    return frozenset(read) | {state.variable for one in negated for state in one.template.states}
 
 
 def _edge(pair: tuple[int, int], step: StepCondition) -> EdgePlan:

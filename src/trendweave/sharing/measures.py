@@ -1,7 +1,7 @@
 """What a unit measures: as few sums and extrema as serve the aggregates of all of its queries.
 
 A measure belongs to all queries alike: it marks the states whose events count. Queries that use a state agree about its
-mark, and so do the states of a place of a part, as they are computed together; where queries do not agree, there is one
+mark, and so do the states of a part, as they are computed together; where queries do not agree, there is one
 more measure. So what is measured never stands in the way of a common state.
 """
 
@@ -25,12 +25,7 @@ def find_measures(plans: Sequence[Plan], merged: MergedQueries) -> MergedQueries
     Returns:
         The same with measures.
     """
-    place_of = {
-        state: (number, place)
-        for number, part in enumerate(merged.parts)
-        for row in part.states
-        for place, state in enumerate(row)
-    }
+    part_of = {state: number for number, part in enumerate(merged.parts) for state in part.states}
     marks: list[_Marks] = []
     known: dict[tuple[MeasureKind, Path | None], list[int]] = defaultdict(list)
     reads = []
@@ -44,15 +39,15 @@ def find_measures(plans: Sequence[Plan], merged: MergedQueries) -> MergedQueries
             numbers = []
             for kind in measured_kinds(column):
                 path = None if kind == "count" else column.path
-                number = next((n for n in known[kind, path] if marks[n].takes(wanted, place_of)), len(marks))
+                number = next((n for n in known[kind, path] if marks[n].takes(wanted, part_of)), len(marks))
                 if number == len(marks):
                     marks.append(_Marks(kind, path))
                     known[kind, path].append(number)
-                marks[number].add(wanted, place_of)
+                marks[number].add(wanted, part_of)
                 numbers.append(number)
             of_plan.append(tuple(numbers))
         reads.append(tuple(of_plan))
-    measures = tuple(one.as_measure(place_of) for one in marks)
+    measures = tuple(one.as_measure(part_of) for one in marks)
     return replace(merged, measures=measures, reads=tuple(reads))
 
 
@@ -75,29 +70,27 @@ def measured_kinds(column: AggregateColumn) -> Iterator[MeasureKind]:
 
 @dataclass(slots=True)
 class _Marks:
-    """Marks of states, and of places for those that nobody has asked about."""
+    """Marks of states, and of parts for those that nobody has asked about."""
 
     kind: MeasureKind
     path: Path | None
     of_state: dict[int, bool] = field(default_factory=dict)
-    of_place: dict[tuple[int, int], bool] = field(default_factory=dict)
+    of_part: dict[int, bool] = field(default_factory=dict)
 
-    def takes(self, wanted: dict[int, bool], place_of: dict[int, tuple[int, int]]) -> bool:
+    def takes(self, wanted: dict[int, bool], part_of: dict[int, int]) -> bool:
         """Do these marks agree with those that are there?"""
         return all(
-            self.of_state.get(state, mark) == mark and self.of_place.get(place_of[state], mark) == mark
+            self.of_state.get(state, mark) == mark and self.of_part.get(part_of[state], mark) == mark
             for state, mark in wanted.items()
         )
 
-    def add(self, wanted: dict[int, bool], place_of: dict[int, tuple[int, int]]) -> None:
+    def add(self, wanted: dict[int, bool], part_of: dict[int, int]) -> None:
         self.of_state |= wanted
         for state, mark in wanted.items():
-            self.of_place.setdefault(place_of[state], mark)
+            self.of_part.setdefault(part_of[state], mark)
 
-    def as_measure(self, place_of: dict[int, tuple[int, int]]) -> MergedMeasure:
+    def as_measure(self, part_of: dict[int, int]) -> MergedMeasure:
         marked = (
-            state
-            for state, place in sorted(place_of.items())
-            if self.of_state.get(state, self.of_place.get(place, False))
+            state for state, part in sorted(part_of.items()) if self.of_state.get(state, self.of_part.get(part, False))
         )
         return MergedMeasure(self.kind, self.path, tuple(marked))

@@ -45,10 +45,10 @@ class MergedStep:
 
 @dataclass(frozen=True, slots=True)
 class SharedPart:
-    """States that are alike: a row per occurrence, in which place p reads the same type in all rows, and transitions
-    between two places are the same in all rows. A state that is like no other is a part of one row and one place."""
+    """States that are alike: they read the same type, and may follow themselves over the same NOTs. No transition joins
+    two of them. A state that is like no other is a part of its own."""
 
-    states: tuple[tuple[int, ...], ...]
+    states: tuple[int, ...]
 
 
 MeasureKind: TypeAlias = Literal["count", "known", "sum", "min", "max"]
@@ -102,4 +102,4 @@ class MergedQueries:
 
     def queries_of(self, part: SharedPart) -> tuple[int, ...]:
         """Who uses a part."""
-        return tuple(sorted({query for row in part.states for state in row for query in self.states[state].queries}))
+        return tuple(sorted({query for state in part.states for query in self.states[state].queries}))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from trendweave.language.syntax_tree import type_text
 from trendweave.sharing.merged import MergedQueries, SharedPart
-from trendweave.sharing.parts import find_loops
 
 #: Parts that are written out of a long list.
 _MOST_PARTS = 12
@@ -32,25 +31,12 @@ def describe_merged(merged: MergedQueries) -> Iterator[tuple[str, str]]:
 
 
 def describe_part(merged: MergedQueries, part: SharedPart) -> str:
-    """A part by the types that it reads.
+    """A part by the type that it reads, such as `B`, or `B+` where its events follow each other.
 
     Args:
         merged: The queries.
         part: One of their parts.
-
-    Returns:
-        Such as `B+`, `(B, C)+`, or `B, C+`.
     """
-    row = part.states[0]
-    place = {state: at for at, state in enumerate(row)}
-    links = [
-        (place[step.source], place[step.target], 0)
-        for step in merged.steps
-        if step.source in place and step.target in place
-    ]
-    looped = {source for source, target, _ in links if source == target}
-    texts = []
-    for loop in sorted(map(sorted, find_loops(len(row), links))):
-        names = [type_text(merged.states[row[at]].reading.type) + ("+" if at in looped else "") for at in loop]
-        texts.append(names[0] if len(loop) == 1 else f"({', '.join(names)})+")
-    return ", ".join(texts)
+    state = part.states[0]
+    looped = any(step.source == step.target == state for step in merged.steps)
+    return type_text(merged.states[state].reading.type) + ("+" if looped else "")

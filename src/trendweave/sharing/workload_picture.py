@@ -49,7 +49,7 @@ def _draw_box(box: Box, shown: Shown) -> Picture:
 
 def _graph_of_automaton(title: str, automaton: Automaton) -> Graph:
     merged = automaton.merged
-    common = {state for part in merged.common for row in part.states for state in row} | set(merged.prefixes)
+    common = {state for part in merged.common for state in part.states} | set(merged.prefixes)
     ending = {state for state, _ in automaton.find_ends()}
     nodes = [Node("start", "start")]
     for number, state in enumerate(merged.states):

@@ -177,7 +177,7 @@ class EventStore(Snapshot):
         return self.look_again()
 
     def look_again(self) -> EventStore:
-        """The same files, whose indexes may be others now."""
+        """The same store with its indexes read again, because they may have changed."""
         place, files, declared = self.place, self.files, self.declared
         self.__dict__.clear()
         EventStore.__init__(self, place, files, declared)

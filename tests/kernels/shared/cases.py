@@ -35,12 +35,14 @@ def windows(draw, ticks: list[int]) -> tuple[list[int], list[int]]:
 
 @st.composite
 def templates(draw, kinds: int, letters: int) -> dict:
-    """States in classes; transitions inside classes alike for all members, between classes at will."""
+    """States in classes, those that come after each other among others; a state follows itself as all of its class
+    do, and states of other classes at will."""
     letter = st.integers(0, letters - 1)
     apart = draw(st.booleans())  # every class reads letters of its own, so that there are bursts
     blockers = st.sampled_from([-1, -1, -1, draw(letter)])
-    states: dict[str, list] = {name: [] for name in ("window", "variable", "start", "class", "position", "member")}
+    states: dict[str, list] = {name: [] for name in ("window", "variable", "start", "class")}
     transitions: set[tuple[int, int, int]] = set()
+    classes = 0
     for c in range(draw(st.integers(1, 4))):
         positions, members = draw(st.integers(1, 3)), draw(st.integers(1, 4))
         own = st.just(c % letters) if apart else letter
@@ -48,16 +50,15 @@ def templates(draw, kinds: int, letters: int) -> dict:
         inside = draw(
             st.sets(st.tuples(st.integers(0, positions - 1), st.integers(0, positions - 1), blockers), max_size=4)
         )
-        for member in range(members):
+        for _ in range(members):
             kind, base = draw(st.integers(0, kinds - 1)), len(states["class"])
             for p in range(positions):
                 states["window"].append(kind)
                 states["variable"].append(common[p] if draw(st.booleans()) else draw(own))
                 states["start"].append(draw(st.sampled_from([True, True, False])))
-                states["class"].append(c)
-                states["position"].append(p)
-                states["member"].append(member)
+                states["class"].append(classes + p)
             transitions |= {(base + p, base + to, blocker) for p, to, blocker in inside}
+        classes += positions
     count = len(states["class"])
     for _ in range(draw(st.integers(0, 8))):
         source, target = draw(st.integers(0, count - 1)), draw(st.integers(0, count - 1))
@@ -137,8 +138,7 @@ def to_template(case: Case, states: dict) -> MergedTemplate:
     return MergedTemplate(
         integers(case.state_window), integers(case.state_variable), np.array(case.is_start, np.bool_),
         source, target, blocker, query, state,
-        integers(states["class"]), integers(states["position"]), integers(states["member"]),
-        len(case.query_window), integers(case.query_window),
+        integers(states["class"]), len(case.query_window), integers(case.query_window),
     )  # fmt: skip
 
 

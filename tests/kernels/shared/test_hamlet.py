@@ -18,13 +18,13 @@ def integers(*values):
 
 
 def two_queries(b_of_q2=B):
-    """q1: SEQ(A, B+), q2: SEQ(C, B+); states a, b of q1, c, b of q2; the class of B has two members."""
+    """q1: SEQ(A, B+), q2: SEQ(C, B+); states a, b of q1, c, b of q2; the class of B has two states."""
     return MergedTemplate(
         state_window=integers(0, 0, 0, 0), state_variable=integers(A, B, C, b_of_q2),
         is_start=np.array([True, False, True, False]),
         source=integers(0, 1, 2, 3), target=integers(1, 1, 3, 3), blocker=integers(-1, -1, -1, -1),
         final_query=integers(0, 1), final_state=integers(1, 3),
-        class_of=integers(0, 1, 2, 1), position=integers(0, 0, 0, 0), member=integers(0, 0, 0, 1),
+        class_of=integers(0, 1, 2, 1),
         queries=2, query_window=integers(0, 0),
     )  # fmt: skip
 

@@ -19,12 +19,11 @@ def ride_sharing(word, queries=3, ticks=None, values=(), segments=(), windows=No
     (t and u), s (nothing). Query i begins with i more x."""
     letters = {"x": 1 << X, "t": 1 << T | 1 << U, "y": 1 << Y, "u": 1 << T, "s": 0}
     n = len(word)
-    states = {"class": [], "position": [0] * 3 * queries, "member": []}
+    states = {"class": []}
     transitions, finals, variables = [], [], []
     for i in range(queries):
         x, t, y = 3 * i, 3 * i + 1, 3 * i + 2
         states["class"] += [1 + 2 * i, 0, 2 + 2 * i]
-        states["member"] += [0, i, 0]
         variables += [X, U if own and i == queries - 1 else T, Y]
         transitions += [(x, t, -1), (t, t, -1), (t, y, -1)]
         finals.append((i, y))
@@ -74,8 +73,8 @@ def test_bundles_that_part_beyond_64_bits():
 
 @pytest.mark.parametrize("own", [False, True])
 def test_bursts_are_shared_where_it_pays(own):
-    # 8 queries in 25 windows: a burst of 150 rows is shared, with `own` by 7 of them; those of two rows are not
-    word = "x" + "t" * 100 + "u" * 50 + "y" + "ttxtty" * 3
+    # 8 queries in 25 windows: a burst of 150 rows is shared, with `own` by 7 of them; those of one row are not
+    word = "x" + "t" * 100 + "u" * 50 + "y" + "txty" * 4
     windows = [0] * len(word), [24] * len(word)
     case, states = ride_sharing(word, queries=8, own=own, windows=windows)
     expected = answers(case)

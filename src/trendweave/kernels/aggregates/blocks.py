@@ -84,12 +84,12 @@ def narrow_blocks(blocks: Blocks, rows: Rows, most_lanes: int) -> Blocks:
     window = blocks.window[parent] + part * most_lanes
     lanes = np.minimum(most_lanes, blocks.window[parent] + blocks.lanes[parent] - window)
     rows_of = (blocks.row_start[parent], blocks.row_end[parent])
-    start = _find_first(rows.window_last, *rows_of, window)
-    end = np.maximum(start, _find_first(rows.window_first, *rows_of, window + lanes))
+    start = find_first(rows.window_last, *rows_of, window)
+    end = np.maximum(start, find_first(rows.window_first, *rows_of, window + lanes))
     return Blocks(blocks.segment[parent], start, end, window, lanes, number_results(lanes))
 
 
-def _find_first(column: np.ndarray, low: np.ndarray, high: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def find_first(column: np.ndarray, low: np.ndarray, high: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """The first row of each range whose number is not below the wanted one, by bisection; the range's end if none."""
     while (low < high).any():
         middle = (low + high) // 2

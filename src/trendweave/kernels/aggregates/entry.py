@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -30,32 +30,87 @@ from trendweave.kernels.inputs import (
 from trendweave.kernels.loops.plan import METHODS
 
 NUMBERS = ("exact", "float64")
+_EXTREMUM = {False: Measure.MAX, True: Measure.MIN}
 
 
-class Linear:
-    """Linear components of a pass, each kept once: occurrences (values None) and sums."""
+class Measured(NamedTuple):
+    """An aggregate without its arrays: its kind, the mask of variables whose occurrences count, whether values are
+    floats, and the numbers of the aggregates whose `values` and whose `valid` it reads; None: every occurrence counts.
+    Those that read the same share their numbers."""
 
-    def __init__(self) -> None:
-        self.parts: list = []
+    kind: str
+    variables: int
+    floats: bool = False
+    values: int | None = None
+    valid: int | None = None
 
-    def add(self, variables: int, values, valid) -> int:
-        """The component's number; a new one if it was not asked for before."""
-        for number, (known, its_values, its_valid) in enumerate(self.parts):
-            if known == variables and same_column(its_values, values) and same_column(its_valid, valid):
-                return number
-        self.parts.append((variables, values, valid))
-        return len(self.parts) - 1
 
-    def matrix(self, count: int, dtype) -> np.ndarray:
-        matrix = np.zeros((len(self.parts), count), dtype)
-        for row, (_, values, valid) in zip(matrix, self.parts, strict=True):
-            row[:] = 1 if values is None else values
-            if valid is not None:
-                row[~np.asarray(valid, bool)] = 0
-        return matrix
+class Component(NamedTuple):
+    """What a pass adds up, or finds the largest of: the values of the aggregate with this number, or occurrences that
+    are `valid` in it (None: all of them)."""
 
-    def states(self, template: Template, queries: QueryLanes | None = None) -> np.ndarray:
-        return find_states([part[0] for part in self.parts], template, queries)
+    variables: int
+    aggregate: int | None
+    values: bool = True
+    turned: bool = False  # the smallest value is the largest of those that are turned around
+
+
+#: Per aggregate the places of what is counted, and of what is summed or the largest: pass and number of a component.
+Places: TypeAlias = tuple[tuple[tuple[int, int] | None, tuple[int, int] | None], ...]
+LINEAR, FLOATS, EXTREMA = range(3)
+
+
+def describe(aggregates: Sequence[Aggregate]) -> list[Measured]:
+    """Aggregates without their arrays; equal columns have one number."""
+    measures = []
+    for part in aggregates:
+        values = valid = None
+        same = [number for number, one in enumerate(aggregates) if same_column(one.valid, part.valid)]
+        if part.valid is not None:
+            valid = same[0]
+        if part.kind != Measure.COUNT:
+            values = next(number for number in same if same_column(aggregates[number].values, part.values))
+        floats = values is not None and np.asarray(part.values).dtype.kind == "f"
+        measures.append(Measured(part.kind, part.variables, floats, values, valid))
+    return measures
+
+
+def sort_out(measures: Sequence[Measured], exactly: bool) -> tuple[list[list[Component]], Places]:
+    """Components of the passes, each kept once: counts and sums; sums of floats beside exact counts; largest values.
+    And where each aggregate finds its own."""
+    passes: list[list[Component]] = [[], [], []]
+    places = []
+
+    def place(number: int, component: Component) -> tuple[int, int]:
+        if component not in passes[number]:
+            passes[number].append(component)
+        return number, passes[number].index(component)
+
+    for measure in measures:
+        counted = summed = None
+        if measure.kind in (Measure.MIN, Measure.MAX):
+            summed = place(EXTREMA, Component(measure.variables, measure.values, turned=measure.kind == Measure.MIN))
+        if measure.kind in (Measure.COUNT, Measure.AVG):
+            counted = place(LINEAR, Component(measure.variables, measure.valid, values=False))
+        if measure.kind in (Measure.SUM, Measure.AVG):
+            beside = FLOATS if measure.floats and exactly else LINEAR
+            summed = place(beside, Component(measure.variables, measure.values))
+        places.append((counted, summed))
+    return passes, tuple(places)
+
+
+def read_values(parts: Sequence[Component], aggregates: Sequence[Aggregate], count: int, kind: type) -> np.ndarray:
+    """What rows add to each component."""
+    matrix = np.ones((len(parts), count), kind)
+    for row, part in zip(matrix, parts, strict=True):
+        if part.aggregate is None:
+            continue
+        given = aggregates[part.aggregate]
+        if part.values:
+            row[:] = np.asarray(given.values)
+        if given.valid is not None:
+            row[~np.asarray(given.valid, np.bool_)] = 0
+    return matrix
 
 
 def find_states(masks: Sequence[int], template: Template, queries: QueryLanes | None = None) -> np.ndarray:
@@ -67,35 +122,6 @@ def find_states(masks: Sequence[int], template: Template, queries: QueryLanes | 
         return np.array(of_states, np.uint64).reshape(len(masks), len(states))
     flags = [[bool(mask >> int(v) & 1) for v in template.state_variable] for mask in masks]
     return np.array(flags, np.bool_).reshape(len(masks), len(template.state_variable))
-
-
-class Place(NamedTuple):
-    """Where an aggregate's totals are: numbers of linear components or of an extremum, None where it has none."""
-
-    counted: int | None = None
-    summed: int | None = None
-    summed_as_float: int | None = None
-    extremum: int | None = None
-
-
-def sort_out(aggregates: Sequence[Aggregate], numbers: str) -> tuple[Linear, Linear, list[Aggregate], list[Place]]:
-    """Components of the first linear pass, sums of floats beside exact counts, extrema; and a place per aggregate."""
-    linear, floats, extrema, places = Linear(), Linear(), [], []
-    for part in aggregates:
-        if part.kind in (Measure.MIN, Measure.MAX):
-            places.append(Place(extremum=len(extrema)))
-            extrema.append(part)
-            continue
-        place = Place()
-        if part.kind in (Measure.COUNT, Measure.AVG):
-            place = place._replace(counted=linear.add(part.variables, None, part.valid))
-        if part.kind in (Measure.SUM, Measure.AVG):
-            if numbers == "exact" and np.asarray(part.values).dtype.kind == "f":
-                place = place._replace(summed_as_float=floats.add(part.variables, part.values, part.valid))
-            else:
-                place = place._replace(summed=linear.add(part.variables, part.values, part.valid))
-        places.append(place)
-    return linear, floats, extrema, places
 
 
 def extremum_codes(aggregate: Aggregate) -> tuple:
@@ -190,36 +216,36 @@ def measure(
     counted: bool = True,
 ) -> Results:
     """What is asked for, in as few passes over the rows as it takes; see `aggregate`."""
-    linear, floats, extrema, places = sort_out(aggregates, numbers)
-    states = linear.states(template, queries)
+    exactly = numbers == "exact"
+    (linear, floats, extrema), places = sort_out(describe(aggregates), exactly)
+
+    def states(parts: Sequence[Component]) -> np.ndarray:
+        return find_states([part.variables for part in parts], template, queries)
+
     totals: list = []
-    if extrema and not (counted or linear.parts or floats.parts):
-        pass  # the extrema say where there are trends
-    elif numbers == "float64":
-        totals = engine.float_pass(linear.matrix(engine.count, np.float64), states)
-    else:
-        totals = engine.exact_pass(linear.matrix(engine.count, np.int64), None, states)
-    float_totals = float_sums(engine, floats, template, queries) if floats.parts else []
-    codes = [extremum_codes(part) for part in extrema]
-    largest = []
-    if codes:
-        masks = find_states([part.variables for part in extrema], template, queries)
-        largest = engine.extremum_pass(np.stack([c for c, _ in codes]).astype(np.int64, copy=False), masks)
-        totals = totals or [(largest[0] != NO_TREND).astype(np.float64 if numbers == "float64" else np.int64)]
+    if counted or linear or floats or not extrema:  # else the extrema say where there are trends
+        values = read_values(linear, aggregates, engine.count, np.int64 if exactly else np.float64)
+        of_linear = states(linear)
+        totals = engine.exact_pass(values, None, of_linear) if exactly else engine.float_pass(values, of_linear)
+    sums = float_sums(engine, floats, aggregates, states(floats)) if floats else []
+    largest, lookups = [], []
+    if extrema:
+        asked = [aggregates[part.aggregate or 0]._replace(kind=_EXTREMUM[part.turned]) for part in extrema]
+        codes, lookups = zip(*map(extremum_codes, asked), strict=True)
+        largest = engine.extremum_pass(np.stack(codes).astype(np.int64, copy=False), states(extrema))
+        totals = totals or [(largest[0] != NO_TREND).astype(np.int64 if exactly else np.float64)]
 
     found, segment, window = find_windows(engine.blocks, totals[0])
     columns, valid = [], []
-    for part, place in zip(aggregates, places, strict=True):
-        if place.extremum is not None:
-            column, known = read_extremum(part, largest[place.extremum][found], codes[place.extremum][1])
+    for part, (counted_at, summed_at) in zip(aggregates, places, strict=True):
+        counts = None if counted_at is None else totals[1 + counted_at[1]][found]
+        number, place = summed_at or (LINEAR, -1)
+        if number == EXTREMA:
+            column, known = read_extremum(part, largest[place][found], lookups[place])
+        elif number == FLOATS:
+            column, known = read_linear(counts, sums[place][0][found], sums[place][1])
         else:
-            counts = None if place.counted is None else totals[1 + place.counted][found]
-            if place.summed_as_float is not None:
-                sums, exponent = float_totals[place.summed_as_float]
-                sums = sums[found]
-            else:
-                sums, exponent = None if place.summed is None else totals[1 + place.summed][found], None
-            column, known = read_linear(counts, sums, exponent)
+            column, known = read_linear(counts, None if summed_at is None else totals[1 + place][found], None)
         columns.append(column)
         valid.append(known)
     return Results(segment, window, tidy(totals[0][found]), tuple(columns), tuple(valid))
@@ -285,13 +311,15 @@ def divide_sums(sums: np.ndarray, exponent: int | None, counts: np.ndarray) -> n
     return np.array([exact.scale(s, exponent or 0, int(c)) for s, c in zip(sums, counts, strict=True)], np.float64)
 
 
-def float_sums(engine: Passes, floats: Linear, template: Template, queries: QueryLanes | None) -> list:
+def float_sums(
+    engine: Passes, floats: Sequence[Component], aggregates: Sequence[Aggregate], states: np.ndarray
+) -> list:
     """(totals, exponent) per sum of floats: plain float64 (exponent None) as long as all totals are finite, or are not
     because values are not; else exact fixed point numbers times 2**exponent, and floats that are not finite."""
-    states = floats.states(template, queries)
-    totals = engine.float_pass(floats.matrix(engine.count, np.float64), states)
+    totals = engine.float_pass(read_values(floats, aggregates, engine.count, np.float64), states)
     out: list = []
-    for k, (_, values, valid) in enumerate(floats.parts):
+    for k, part in enumerate(floats):
+        values, valid = aggregates[part.aggregate or 0][2:]
         if np.isfinite(totals[k + 1]).all():
             out.append((totals[k + 1], None))
             continue

@@ -3,7 +3,6 @@
 An int64 array holds what fits; beyond that results are object arrays of Python integers. Never a wrong number.
 """
 
-import itertools
 import math
 from functools import partial
 
@@ -60,32 +59,36 @@ def from_limbs(limbs: np.ndarray, bits: np.ndarray) -> np.ndarray:
     words = np.empty((limbs.shape[0], used * int(bits.max()) // 64 + 2), np.uint64)
     for width in np.unique(bits).tolist():
         words[bits == width] = settle_numbers(limbs[bits == width, :used], width, words.shape[1]).T
-    # As many words as tell the number with its sign.
-    sign = (words[:, -1].view(np.int64) >> 63).view(np.uint64)
-    tells = words != sign[:, None]
-    tells[:, 1:] |= ((words[:, :-1] ^ sign[:, None]) >> np.uint64(63)).astype(np.bool_)
-    lengths = np.where(tells.any(axis=1), words.shape[1] - np.argmax(tells[:, ::-1], axis=1), 1)
+    lengths = count_words(words)
     if lengths.max() == 1:
         return words[:, 0].view(np.int64).copy()
     starts = np.zeros(limbs.shape[0] + 1, np.int64)
     np.cumsum(lengths, out=starts[1:])
     chosen = np.arange(words.shape[1]) < lengths[:, None]
-    return from_words(words[chosen], starts, signed=True)
+    return from_words(words[chosen], starts)
 
 
-def from_words(words: np.ndarray, starts: np.ndarray, signed: bool) -> np.ndarray:
-    """Python integers of words of 64 bits, lowest first: number i is words[starts[i]:starts[i + 1]]."""
+def count_words(words: np.ndarray) -> np.ndarray:
+    """As many of the words uint64[n, words] of each number as tell it with its sign."""
+    sign = (words[:, -1:].view(np.int64) >> 63).view(np.uint64)
+    tells = words != sign
+    tells[:, 1:] |= ((words[:, :-1] ^ sign) >> np.uint64(63)).astype(np.bool_)
+    return np.where(tells.any(axis=1), words.shape[1] - np.argmax(tells[:, ::-1], axis=1), 1)
+
+
+def from_words(words: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Python integers of words in two's complement, lowest first: number i is words[starts[i]:starts[i + 1]]."""
     lengths = np.diff(starts)
     words = words.astype("<u8", copy=False)
     numbers = np.zeros(lengths.size, object)
-    read = partial(int.from_bytes, byteorder="little", signed=True) if signed else int.from_bytes
+    read = partial(int.from_bytes, byteorder="little", signed=True)
     order = np.argsort(lengths, kind="stable")
     for chosen in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):  # those of one length at once
         length = int(lengths[chosen[0]]) if chosen.size else 0
         if length == 0:
             continue
         raw = words[starts[chosen][:, None] + np.arange(length)].view(f"V{8 * length}")[:, 0].tolist()
-        numbers[chosen] = list(map(read, raw) if signed else map(read, raw, itertools.repeat("little")))
+        numbers[chosen] = list(map(read, raw))
     return numbers
 
 

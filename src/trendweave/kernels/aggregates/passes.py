@@ -20,12 +20,13 @@ from trendweave.kernels.inputs import (
     Selection,
     Way,
 )
-from trendweave.kernels.loops.fold import fold_shape, write_fold
-from trendweave.kernels.loops.memory import NUMBER_TYPES, arguments_for, count_steps, fold_arguments, slide_arguments
+from trendweave.kernels.loops.fold import fold_shape
+from trendweave.kernels.loops.matrices import run_fold, sum_ends
+from trendweave.kernels.loops.memory import NUMBER_TYPES, arguments_for, count_steps
 from trendweave.kernels.loops.plan import Columns, LoopPlan, choose_methods, make_plan
 from trendweave.kernels.loops.propagate import write_propagate
-from trendweave.kernels.loops.run import is_interpreted, note_interpreted, run_loop
-from trendweave.kernels.loops.slide import write_slide
+from trendweave.kernels.loops.run import interprets, is_interpreted, run_loop
+from trendweave.kernels.loops.slide import run_slide
 from trendweave.kernels.loops.vectors import Numbers, Shape
 from trendweave.kernels.query_masks import ALL, QueryMasks, check_queries, find_accepted, masks_of, split_masks
 
@@ -183,9 +184,7 @@ class Engine:
             values.shape[1], row_results is not None,
         )  # fmt: skip
         steps = count_steps(self.blocks, plan, shape)  # of all blocks: a few of many are run as the others will be
-        interpreted = numbers is Numbers.EXACT or is_interpreted(steps, plan)
-        if interpreted:
-            note_interpreted(steps, plan)
+        interpreted = interprets(steps, plan) or numbers is Numbers.EXACT
         shape = replace(shape, packs=lanes and not interpreted)
         bits = limb_bits(blocks, len(plan.variable), bits_at_most)
         kind = NUMBER_TYPES.get(numbers, np.int64)
@@ -210,25 +209,19 @@ class Engine:
         if exact_numbers:
             shape = replace(shape, numbers=Numbers.EXACT if sums_exactly(steps, key) else Numbers.INT64)
         numbers, overlapping = shape.numbers, self.overlap > 1
-        kind = NUMBER_TYPES.get(numbers, np.int64)
-        results = np.zeros((int(blocks.offset[-1]), shape.components), kind)
-        fits = np.ones(results.shape[0], np.bool_)
         if not blocks.lanes.size or not self.count:
-            return results, fits
+            return np.zeros((0, shape.components)), np.ones(0, np.bool_)
         if not overlapping and not shape.is_written:  # too large to be written out: as any other template
             found, of_blocks, _ = self.run(blocks, values[:, None, :], states, numbers)
             return found, of_blocks
-        text, takes = write_slide(shape) if overlapping else write_fold(shape)
+        interpreted, kind = interprets(steps, key) or numbers is Numbers.EXACT, NUMBER_TYPES.get(numbers, np.int64)
         if overlapping:
-            more = slide_arguments(takes, shape, self.rows, blocks, values)
-        else:
-            more = fold_arguments(takes, self.rows, blocks, values)
-        interpreted = shape.numbers is Numbers.EXACT or is_interpreted(steps, key)
-        if interpreted:
-            note_interpreted(steps, key)
-        name = "slide" if overlapping else "fold"
-        run_loop(name, text, takes, {**more, "results": results.reshape(-1), "fits": fits}, interpreted)
-        return results, fits
+            results = np.zeros((int(blocks.offset[-1]), shape.components), kind)
+            return results, run_slide(shape, blocks, self.rows, values, results, interpreted)
+        shape = replace(shape, is_vector=True)
+        vectors = np.zeros((blocks.lanes.size, shape.past * shape.components), kind)
+        fits = run_fold(shape, (blocks.row_start, blocks.row_end), self.rows, values, vectors, interpreted)
+        return sum_ends(shape, vectors), fits
 
     def exact_pass(self, values: np.ndarray, digits, states: np.ndarray) -> list:
         """Exact totals per window: the number of trends, then each linear component. `values` int64[k, n] or None if
@@ -243,7 +236,9 @@ class Engine:
             if not fits.all():
                 repeating = find_repeating_variable(self.template)
                 if repeating is not None and numbers == 1:
-                    return [self.count_with_large(repeating, blocks, small[:, 0], fits)]
+                    counts, large = small[:, 0].astype(object), np.flatnonzero(~fits)
+                    counts[large] = count_large(repeating, self.rows, blocks, large)
+                    return [counts]
                 pending = np.flatnonzero(np.add.reduceat(~fits, blocks.offset[:-1]))
             else:
                 pending = pending[:0]
@@ -289,13 +284,6 @@ class Engine:
         """About how many steps a pass of whole numbers takes."""
         plan, _ = self.plan(True)
         return count_steps(self.blocks, plan, Shape(Numbers.EXACT, components, (), self.selection))
-
-    def count_with_large(self, variable: int, blocks, small: np.ndarray, fits: np.ndarray) -> np.ndarray:
-        """The given counts, and large ones where these do not fit."""
-        counts, large = small.astype(object), np.flatnonzero(~fits)
-        words, starts = count_large(variable, self.rows, blocks, ~fits)
-        counts[large] = exact.from_words(words, np.append(starts[large], starts[-1]), signed=False)
-        return counts
 
     def likely_fits(self, blocks, values: np.ndarray, states: np.ndarray) -> bool:
         """Whether int64 is worth a try: where there are many blocks that are not short, a few of them tell."""

@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.blocks import cut_blocks, find_windows
-from trendweave.kernels.aggregates.entry import read_linear, sort_out, tidy
+from trendweave.kernels.aggregates.blocks import cut_blocks
+from trendweave.kernels.aggregates.entry import measure
 from trendweave.kernels.aggregates.passes import normalise_rows, shut_out_rows, sums_exactly
 from trendweave.kernels.inputs import Aggregate, Results, Rows, Template
 from trendweave.kernels.loops.by_value import ByValueShape, write_by_value
 from trendweave.kernels.loops.fold import fold_shape
-from trendweave.kernels.loops.memory import NUMBER_TYPES, fold_arguments
-from trendweave.kernels.loops.run import is_interpreted, note_interpreted, run_loop
+from trendweave.kernels.loops.matrices import fold_arguments
+from trendweave.kernels.loops.memory import NUMBER_TYPES
+from trendweave.kernels.loops.run import interprets, run_loop
 from trendweave.kernels.loops.vectors import Numbers
 
 
@@ -37,6 +38,11 @@ class LaneInputs(NamedTuple):
     tests: tuple
 
 
+class UnfitError(Exception):
+    """This kernel cannot: 64 bits do not hold the numbers, floats are to be summed beside exact counts, extrema are
+    asked for, or the template is too large to be written out."""
+
+
 def aggregate_in_lanes(
     rows: Rows, template: Template, lanes: LaneInputs, aggregates: Sequence[Aggregate], numbers: str
 ) -> Results | None:
@@ -50,70 +56,74 @@ def aggregate_in_lanes(
         numbers: "exact" or "float64".
 
     Returns:
-        As `aggregate` gives them; None where this kernel cannot: 64 bits do not hold the numbers, floats are to be
-        summed beside exact counts, extrema are asked for, or the template is too large to be written out.
+        As `aggregate` gives them; None where this kernel cannot.
     """
-    linear, floats, extrema, places = sort_out(aggregates, numbers)
-    if floats.parts or extrema:
+    try:
+        return measure(_Lanes(rows, template, lanes, numbers), template, aggregates, numbers)
+    except UnfitError:
         return None
-    rows = shut_out_rows(normalise_rows(rows))
-    blocks = cut_blocks(rows, 1)
-    job = _Job(rows, blocks, template, lanes, linear.states(template))
-    if not job.fold.is_written:
-        return None
-    if numbers == "float64":
-        results = job.run(linear.matrix(rows.tick.size, np.float64), Numbers.FLOAT64)
-    else:
-        values = linear.matrix(rows.tick.size, np.int64)
-        exactly = sums_exactly(job.steps, job.shape)
-        results = job.run(values.astype(object), Numbers.EXACT) if exactly else job.sum_whole(values)
-        if results is None:
-            return None
-    found, segment, window = find_windows(blocks, results[:, 0])
-    columns, valid = [], []
-    for place in places:
-        counts = None if place.counted is None else results[found, 1 + place.counted]
-        sums = None if place.summed is None else results[found, 1 + place.summed]
-        column, known = read_linear(counts, sums, None)
-        columns.append(column)
-        valid.append(known)
-    return Results(segment, window, tidy(results[found, 0]), tuple(columns), tuple(valid))
 
 
-class _Job:
-    """One call's rows, blocks and shape, ready for several passes."""
+class _Lanes:
+    """One call's rows, blocks and tests, ready for a pass."""
 
-    def __init__(self, rows: Rows, blocks, template: Template, lanes: LaneInputs, states: np.ndarray) -> None:
-        self.rows, self.blocks, self.lanes = rows, blocks, lanes
+    def __init__(self, rows: Rows, template: Template, lanes: LaneInputs, numbers: str) -> None:
+        self.rows = shut_out_rows(normalise_rows(rows))
+        self.blocks, self.count = cut_blocks(self.rows, 1), rows.tick.size
+        self.template, self.lanes, self.numbers = template, lanes, numbers
         variables = [int(variable) for variable in template.state_variable]
         self.tests = [test for variable in variables for test in lanes.tests if test.variable == variable]
-        numbers = iter(range(len(self.tests)))
-        self.fold = fold_shape(template, states, Numbers.INT64, rows.letters.shape[1])
-        self.shape = ByValueShape(
-            self.fold,
-            tuple(variable == lanes.variable for variable in variables),
-            tuple(variable in lanes.asks for variable in variables),
-            tuple(
-                tuple((next(numbers), test.operator) for test in lanes.tests if test.variable == variable)
-                for variable in variables
-            ),
-        )
-        word, bit = rows.letters[:, lanes.variable // 64], np.uint64(lanes.variable % 64)
+        word, bit = self.rows.letters[:, lanes.variable // 64], np.uint64(lanes.variable % 64)
         sets = np.bitwise_and(word >> bit, np.uint64(1)).astype(bool)
         self.places = 2 + np.unique(lanes.value[sets]).size
-        self.steps = int((blocks.row_end - blocks.row_start).sum()) * self.places * self.fold.components
 
-    def run(self, values: np.ndarray, numbers: Numbers) -> np.ndarray:
+    def exact_pass(self, values: np.ndarray | None, digits: np.ndarray | None, states: np.ndarray) -> list:
+        """Exact totals."""
+        if values is None:
+            raise UnfitError
+        shape = self._shape(states)
+        if sums_exactly(self._steps(shape), shape):
+            return list(self._run(shape, values.astype(object), Numbers.EXACT).T)
+        return list(self._sum_whole(shape, values).T)
+
+    def float_pass(self, values: np.ndarray, states: np.ndarray) -> list:
+        """float64 totals."""
+        if self.numbers == "exact":
+            raise UnfitError
+        return list(self._run(self._shape(states), values, Numbers.FLOAT64).T)
+
+    def extremum_pass(self, codes: np.ndarray, states: np.ndarray) -> list:
+        """No largest codes."""
+        raise UnfitError
+
+    def _shape(self, states: np.ndarray) -> ByValueShape:
+        fold = fold_shape(self.template, states, Numbers.INT64, self.rows.letters.shape[1])
+        if not fold.is_written:
+            raise UnfitError
+        numbers, tests = iter(range(len(self.tests))), self.lanes.tests
+        return ByValueShape(
+            fold,
+            tuple(variable == self.lanes.variable for variable in fold.variable),
+            tuple(variable in self.lanes.asks for variable in fold.variable),
+            tuple(
+                tuple((next(numbers), test.operator) for test in tests if test.variable == variable)
+                for variable in fold.variable
+            ),
+        )
+
+    def _steps(self, shape: ByValueShape) -> int:
+        return int((self.blocks.row_end - self.blocks.row_start).sum()) * self.places * shape.fold.components
+
+    def _run(self, of_words: ByValueShape, values: np.ndarray, numbers: Numbers) -> np.ndarray:
         """Totals per window, of the type of the values; in words they wrap around."""
-        fold = replace(self.fold, numbers=numbers)
-        shape = replace(self.shape, fold=fold)
-        kind = NUMBER_TYPES.get(numbers, np.int64)
+        shape = replace(of_words, fold=replace(of_words.fold, numbers=numbers))
+        fold, kind = shape.fold, NUMBER_TYPES.get(numbers, np.int64)
         results = np.zeros((int(self.blocks.offset[-1]), fold.components), kind)
         if not self.blocks.lanes.size:
             return results
         text, takes = write_by_value(shape)
         room = fold.past * fold.components * self.places
-        given = fold_arguments(takes, self.rows, self.blocks, values) | {
+        given = fold_arguments(fold, self.rows, (self.blocks.row_start, self.blocks.row_end), values) | {
             "places": self.places, "value_of": np.ascontiguousarray(self.lanes.value, np.int64).copy(),
             "place_of": np.zeros(int(self.lanes.value.max(initial=0)) + 1, np.int64),
             "total": np.zeros(2 * room, kind), **{name: np.zeros(self.places, kind) for name in ("count", "amount")},
@@ -122,16 +132,12 @@ class _Job:
             "following": _stack([test.next for test in self.tests]),
             "results": results.reshape(-1),
         }  # fmt: skip
-        interpreted = numbers is Numbers.EXACT or (
-            numbers is Numbers.FLOAT64
-            and is_interpreted(self.steps, self.shape)  # Python's integers do not wrap around
-        )
-        if interpreted:
-            note_interpreted(self.steps, self.shape)
-        run_loop("fold_by_value", text, takes, given, interpreted)
+        # Python's integers do not wrap around.
+        interpreted = numbers is not Numbers.INT64 and interprets(self._steps(shape), of_words)
+        run_loop("fold_by_value", text, takes, given, interpreted or numbers is Numbers.EXACT)
         return results
 
-    def sum_whole(self, values: np.ndarray) -> np.ndarray | None:
+    def _sum_whole(self, shape: ByValueShape, values: np.ndarray) -> np.ndarray:
         """Exact totals: floats where these hold them, else Python integers, of which the last 64 bits are those of
         integers that wrap around, and all the others those of floats.
 
@@ -140,16 +146,16 @@ class _Job:
         per operation that it went through, and that of signed sums is bounded by the sums of magnitudes. Below 2**53
         all that they are made of is exact.
         """
-        near = self.run(values.astype(np.float64), Numbers.FLOAT64)
-        bound = near if (values >= 0).all() else self.run(np.abs(values.astype(np.float64)), Numbers.FLOAT64)
+        near = self._run(shape, values.astype(np.float64), Numbers.FLOAT64)
+        bound = near if (values >= 0).all() else self._run(shape, np.abs(values.astype(np.float64)), Numbers.FLOAT64)
         if (bound < 2.0**53).all():
             return near.astype(np.int64)
         longest = int((self.blocks.row_end - self.blocks.row_start).max())
-        operations = (longest + 1) * (sum(map(len, self.fold.sources)) + self.places + 4.0)
+        operations = (longest + 1) * (sum(map(len, shape.fold.sources)) + self.places + 4.0)
         off = bound * (operations * 2.0**-52)
         if not (off < 2.0**61).all():
-            return None
-        wrapped = self.run(values, Numbers.INT64)
+            raise UnfitError
+        wrapped = self._run(shape, values, Numbers.INT64)
         exact = np.empty(wrapped.shape, object)
         for place, low in np.ndenumerate(wrapped):
             distance = int(near[place]) - int(low)

@@ -1,16 +1,17 @@
 """The loop for merged templates: bursts of rows as matrices (HAMLET, Sections 3 and 4).
 
-States that several queries have alike are a *class*: its vectors have a lane per query and window, and all that a row
-does, it does to all lanes that read it. A class's rows wait until windows move, or until a row of a class is read that
-follows it, or that it follows: a burst. Within a burst what comes in from other classes is constant, HAMLET's snapshot,
-with a value per lane; so a burst is a matrix over the class's registers,
+States of several queries that read events of one type, and follow themselves in the same ways, are a *class*: its
+vectors have a lane per query and window, and all that a row does, it does to all lanes that read it. A class's rows
+wait until windows move, or until a row of a class is read that follows it, or that it follows: a burst. Within a burst
+what comes in from other classes is constant, HAMLET's snapshot, with a value per lane; so what a burst adds to the
+registers of its class is a small matrix,
 
-    count[r]   = sum over w of A[r, w] * count_in[w]
-    measure[r] = sum over w of A[r, w] * measure_in[w] + D[r, w] * count_in[w]
+    count   += A * count_before   + B * count_outside
+    measure += A * measure_before + B * measure_outside + C * count_before + D * count_outside
 
-where w runs over the registers before and the snapshot's positions. It is computed once and applied to all lanes, or
-its rows are added lane by lane, whichever costs less (Definition 4.2, with our costs): both are known when the burst
-ends. Rows that some lanes do not read begin a matrix of those that do.
+It is computed once from all rows and applied to all lanes, or made of the rows of each time and applied after these,
+whichever costs less (Definition 4.2, with our costs): both are known when the burst ends. Rows that some lanes do not
+read begin a matrix of those that do.
 
 Exact numbers have a bound per class that no number exceeds. Where it gets too large, numbers are looked at, or carried
 between limbs.
@@ -28,32 +29,22 @@ from trendweave.kernels.loops.vectors import Numbers
 LIMB_BITS = 28
 #: Kinds of sharing, as the loop is told.
 NEVER, ALWAYS, AUTO = range(3)
-#: An entry whose bundles of lanes read a row differently.
-DIFFERS = -1
+#: Which bundles of lanes read the rows of an entry.
+NOBODY, EVERYBODY, DIFFERS = 0, 1, -1
 
-# Nanoseconds, measured on one core with 10 and 50 queries and bursts of 1 to 400 rows: of a matrix (to begin, per row,
-# to apply: per entry and number), and of rows that are added lane by lane (per row, per vector, per number).
-_COSTS = {
-    "BEGIN": 180.0, "ROW_SHARED": 20.0, "ENTRY_PER_ROW": 3.0, "APPLY": 20.0, "ENTRY": 3.0, "NUMBER_APPLIED": 0.2,
-    "ROW_ALONE": 40.0, "VECTOR": 3.0, "NUMBER": 0.3,
-    "PLAIN_BEGIN": 70.0, "PLAIN_ROW_SHARED": 2.0, "PLAIN_NUMBER_APPLIED": 0.4, "PLAIN_ROW_ALONE": 4.5,
-    "PLAIN_NUMBER": 0.1,
-}  # fmt: skip
+# Nanoseconds, measured on one core with 10 and 50 queries and bursts of 1 to 400 rows: of a matrix for several times
+# (to begin, and per row), and of applying one (to begin, and per number).
+_COSTS = {"BEGIN": 15.0, "ROW_SHARED": 2.0, "APPLY_COST": 25.0, "NUMBER": 0.3}
 #: Rows after which a matrix is applied: entries that double with each row stay below 2**32.
 _ROWS_PER_MATRIX = 30
 
 
 @dataclass(frozen=True)
 class BurstShape:
-    """What the text depends on: numbers, whether a lane has several of them, and what classes there are.
-
-    A plain class is a single state that only counts: its matrix is two numbers.
-    """
+    """What the text depends on: numbers, and whether a lane has several of them."""
 
     numbers: Numbers
     several: bool
-    has_plain: bool
-    has_others: bool
 
 
 _TIGHTEN = '''
@@ -110,111 +101,110 @@ def add_vector(v, at, come_at, length):
 
 
 @called
-def copy_vector(v, at, come_at, length):
-    to, come = index(at), index(come_at)
-    for i in range(index(length)):
-        v[to + i] = v[come + i]
-
-
-@called
 def clear_vector(v, at, length):
     to = index(at)
     for i in range(index(length)):
         v[to + i] = ZERO
 
 
+@called
+def sum_returns(v, total, scratch, in_register, first_return, returns, parts, step):
+    """What the registers have that lead back into the state, all together."""
+    for part in range(parts):
+        clear_vector(v, scratch + part * step, step)
+        for j in range(first_return, first_return + returns):
+            add_vector(v, scratch + part * step, total + (in_register[j] * parts + part) * step, step)
+
+
 @called  #: sums
 def add_multiple(v, at, factor, come_at, length):  #: sums
     """What is not there is not multiplied: infinity times nothing is nothing."""  #: sums
     to, come = index(at), index(come_at)  #: sums
-    if factor - factor == 0:  #: sums
-        for i in range(index(length)):  #: sums
-            v[to + i] += factor * v[come + i]  #: sums
-    else:  #: sums
+    if factor - factor != 0:  #: sums
         for i in range(index(length)):  #: sums
             v[to + i] += factor * v[come + i] if v[come + i] != 0 else ZERO  #: sums
-'''
-
-_PLAIN_VECTORS = '''
-@called
-def add_row(v, hits, most_in, at, come_at, length):
-    """Rows of one time, all lanes of a plain class."""
-    to, come = index(at), index(come_at)
-    if most_in == 1 and hits == 1:
-        for i in range(index(length)):
-            v[to + i] += v[to + i] + v[come + i]
-    else:
-        for i in range(index(length)):
-            v[to + i] += hits * (most_in * v[to + i] + v[come + i])
+    elif factor != 0:  #: sums
+        for i in range(index(length)):  #: sums
+            v[to + i] += factor * v[come + i]  #: sums
 
 
-@called
-def apply_plain(v, before, begun, at, come_at, length):
-    """A matrix of two numbers times the lanes of a plain class."""
-    to, come = index(at), index(come_at)
-    for i in range(index(length)):
-        v[to + i] = before * v[to + i] + begun * v[come + i]
+@called  #: sums
+def add_both(v, at, before, come_at, begun, outside_at, length):  #: sums
+    """Two multiples at once; neither factor is 0, or infinite."""  #: sums
+    to, come, outside = index(at), index(come_at), index(outside_at)  #: sums
+    for i in range(index(length)):  #: sums
+        v[to + i] += before * v[come + i] + begun * v[outside + i]  #: sums
+
+
+@called  #: largest
+def raise_to(v, at, come_at, outside_at, best, length):  #: largest
+    to, come, outside = index(at), index(come_at), index(outside_at)  #: largest
+    for i in range(index(length)):  #: largest
+        x = max(v[come + i], v[outside + i])  #: largest
+        if x != ZERO:  #: largest
+            v[to + i] = max(v[to + i], x, best)  #: largest
 '''
 
 _APPLY = '''
 @loop
-def apply_matrix(v, f, total, outside, scratch, registers, positions, parts, lanes, room, limbs, lo, hi):
-    """A matrix times all lanes from lo to before hi."""
-    width = registers + positions
+def apply_matrix(
+    v, bounds, factors, before, begun, c, classes, total, outside, scratch, held, registers, returns, in_register,
+    first_return, parts, lanes, room, limbs, lo, hi,
+):
+    """A matrix times all lanes from lo to before hi. Gives the number of limbs: more than there is room for where
+    numbers do not fit."""
     step = room * lanes
-    pieces, length, start = limbs, hi - lo, lo
-    if length == lanes:
-        pieces, length, start = 1, limbs * lanes, 0
+    others = 2 * (classes + c)  #: checked
+    for attempt in range(2):  #: checked
+        come_count, come_sum = returns * bounds[2 * c], returns * bounds[2 * c + 1]  #: checked
+        if held:  #: checked
+            come_count, come_sum = bounds[4 * classes], bounds[4 * classes + 1]  #: checked
+        counts = bounds[2 * c] + float(before) * come_count + float(begun) * bounds[others]  #: checked
+        sums = bounds[2 * c + 1] + float(before) * come_sum + float(begun) * bounds[others + 1]  #: checked
+        most = 0.0  #: checked
+        for k in range(parts - 1):  #: checked several
+            added = abs(float(factors[2 * k])) * come_count  #: checked several
+            most = max(most, added + abs(float(factors[2 * k + 1])) * bounds[others])  #: checked several
+        if max(counts, sums + most) <= MOST:  #: checked
+            bounds[2 * c] = counts  #: checked
+            bounds[2 * c + 1] = sums + most  #: checked
+            break  #: checked
+        if attempt == 1:  #: checked
+            return room + 1  #: checked
+        limbs = tighten(v, total, registers, parts, lanes, room, limbs, bounds, 2 * c)  #: checked
+        limbs = max(limbs, tighten(v, outside, 1, parts, lanes, room, limbs, bounds, others))  #: checked
+        if held:  #: checked
+            limbs = max(limbs, tighten(v, scratch, 1, parts, lanes, room, limbs, bounds, 4 * classes))  #: checked
+        if limbs > room:  #: checked
+            return limbs  #: checked
+    if returns > 1 and not held:
+        sum_returns(v, total, scratch, in_register, first_return, returns, parts, step)
+        held = True
+    last = in_register[first_return] if returns > 0 else 0
+    pieces, length, start = LIMBS, hi - lo, lo
+    if length == lanes:  #: limbs
+        pieces, length, start = 1, limbs * lanes, 0  #: limbs
     for piece in range(pieces):
-        offset = piece * lanes + start
-        for part in range(parts):
-            for r in range(registers):
-                to = scratch + (r * parts + part) * step + offset
-                clear_vector(v, to, length)
-                for w in range(width):
-                    base = total + w * parts * step + offset
-                    if w >= registers:
-                        base = outside + (w - registers) * parts * step + offset
-                    come = base + part * step
-                    a = f[r * width + w]  #: sums
-                    if a != 0:  #: sums
-                        add_multiple(v, to, a, come, length)  #: sums
-                    if part > 0:  #: sums several
-                        d = f[(part * registers + r) * width + w]  #: sums several
-                        come = base  #: sums several
-                        if d != 0:  #: sums several
-                            add_multiple(v, to, d, come, length)  #: sums several
-                    a = f[(part * registers + r) * width + w]  #: largest
-                    if a != ZERO:  #: largest
-                        for i in range(index(length)):  #: largest
-                            if v[come + i] != ZERO:  #: largest
-                                v[to + i] = max(v[to + i], v[come + i], a)  #: largest
-        for block in range(parts * registers):
-            to = total + block * step + offset
-            come = scratch + block * step + offset
-            copy_vector(v, to, come, length)
-'''
-
-_BOUND = '''
-@loop
-def bound_matrix(f, registers, positions, parts, bounds, c, classes):
-    """The bounds of a class after a matrix is applied; they are the last two, and the larger one is returned."""
-    width = registers + positions
-    counts, measures = 0.0, 0.0
-    for part in range(parts):
-        for r in range(registers):
-            count, measure = 0.0, 0.0
-            for w in range(width):
-                come = 2 * c if w < registers else 2 * (classes + c)
-                a = abs(float(f[r * width + w]))
-                count += a * bounds[come]
-                if part > 0:  #: several
-                    measure += a * bounds[come + 1]  #: several
-                    measure += abs(float(f[(part * registers + r) * width + w])) * bounds[come]  #: several
-            counts, measures = max(counts, count), max(measures, measure)
-    bounds[4 * classes] = counts
-    bounds[4 * classes + 1] = measures
-    return max(counts, measures)
+        # The register that is read is written last, and counts are written after what is measured.
+        for part in range(parts - 1, -1, -1):
+            here = part * step + piece * lanes + start
+            out = outside + here
+            come = scratch + here if held else total + last * parts * step + here
+            for k in range(last + 1, last + 1 + registers):
+                to = total + (k if k < registers else k - registers) * parts * step + here
+                if returns == 0:  #: sums
+                    add_multiple(v, to, begun, out, length)  #: sums
+                elif before - before == 0 and begun - begun == 0:  #: sums
+                    add_both(v, to, before, come, begun, out, length)  #: sums
+                else:  #: sums
+                    add_multiple(v, to, before, come, length)  #: sums
+                    add_multiple(v, to, begun, out, length)  #: sums
+                if part > 0:  #: sums several
+                    if returns > 0:  #: sums several
+                        add_multiple(v, to, factors[2 * part - 2], come - part * step, length)  #: sums several
+                    add_multiple(v, to, factors[2 * part - 1], out - part * step, length)  #: sums several
+                raise_to(v, to, come if returns > 0 else out, out, factors[part], length)  #: largest
+    return limbs
 '''
 
 # The parts of the loop. Lines with a mark are those of some shapes only.
@@ -314,7 +304,7 @@ _SEGMENTS = """
                             touched += 1
                     else:
                         node_next[tail[c]] = used
-                    if entry_bits[e] == DIFFERS:
+                    if entry_bits[e] != EVERYBODY or entry_empties[e] != 0:
                         differing[c] = 1
                     tail[c] = used
                     node_row[used] = i
@@ -339,8 +329,6 @@ _SEGMENTS = """
                 counts_of_sharing[k] = counts_before[k]  #: checked
             for i in range(len(v)):  #: checked
                 v[i] = ZERO  #: checked
-            for i in range(len(fp)):  #: checked
-                fp[i] = ZERO  #: checked
             for c in range(classes):  #: limbs
                 outside_limbs[c] = 1  #: limbs
 """
@@ -359,7 +347,7 @@ limbs = limbs_of[c]  #: limbs
 for final in range(final_from[c], final_from[c + 1]):
     if final_kind[final] == kind:
         to = (base[s * kinds + kind] + closed[kind] * queries_of[kind] + final_slot[final]) * unit
-        come = total + final_position[final] * parts * step + final_lane[final] + slot
+        come = total + final_lane[final] + slot
         for part in range(parts):
             for limb in range(limbs):
                 x = v[come + part * step + limb * lanes]
@@ -407,11 +395,11 @@ for j in range(source_from[c], source_from[c + 1]):  #: limbs
     limbs = max(limbs, limbs_of[source_class[j]])  #: limbs
 clear = limbs  #: !limbs
 clear = max(limbs, outside_limbs[c])  #: limbs
-for block in range(positions_of[c] * parts):
-    clear_vector(v, outside + block * step, clear * lanes)
+for part in range(parts):
+    clear_vector(v, outside + part * step, clear * lanes)
 for j in range(start_from[c], start_from[c + 1]):
     kind = start_kind[j]
-    to = outside + start_position[j] * parts * step + start_lane[j]
+    to = outside + start_lane[j]
     for window in range(open_first[kind], open_last[kind] + 1):
         v[to + window % slots[kind]] += ONE  #: sums
         for part in range(parts):  #: largest
@@ -421,7 +409,7 @@ for j in range(in_outside_from[c], in_outside_from[c + 1]):
     source = outside_source[j]
     source_step = room * lanes_of[source]
     come = total_at[source] * unit + outside_register[j] * parts * source_step + outside_source_lane[j]
-    to = outside + outside_position[j] * parts * step + outside_lane[j]
+    to = outside + outside_lane[j]
     for part in range(parts):
         for limb in range(LIMBS_OF_SOURCE):
             to_limb = to + part * step + limb * lanes
@@ -434,20 +422,17 @@ limbs_of[c] = max(limbs_of[c], limbs)  #: limbs
 _EVALUATE = """
 lanes = lanes_of[c]
 registers = registers_of[c]
-positions = positions_of[c]
-width = registers + positions
+returns = in_from[c + 1] - in_from[c]
 step = room * lanes
 total = total_at[c] * unit
 outside = outside_at[c] * unit
-pending = pending_at * unit
 scratch = scratch_at * unit
-most_in = most_in_of[c]
 limbs = 1  #: !limbs
 rows_left = waiting[c]
 node = head[c]
 shared_here = False
 while rows_left > 0 and not bad:
-    # Rows that the same lanes read: all of them, or those of one entry; else the rows of one time.
+    # Rows that the same lanes read and that empty nothing; else the rows of one time.
     begin = node
     rows = 0
     mixed = False
@@ -460,20 +445,33 @@ while rows_left > 0 and not bad:
         alike = True
         while rows + in_tick < rows_left and tick[node_row[probe]] == tick[node_row[node]]:
             other = node_entry[probe]
-            if other != entry and (entry_bits[entry] == DIFFERS or entry_bits[other] == DIFFERS):
+            if entry_empties[other] != 0:
+                alike = False
+            if other != entry and (entry_bits[entry] != EVERYBODY or entry_bits[other] != EVERYBODY):
                 alike = False
             in_tick += 1
             probe = node_next[probe]
-        if not alike:
-            if rows == 0:
-                mixed = True
-                rows = in_tick
-                node = probe
+        if not alike and rows > 0:
             break
         rows += in_tick
         node = probe
+        if not alike:
+            mixed = True
+            break
     rows_left -= rows
-    differs = mixed or entry_bits[entry] == DIFFERS
+    empties = 0
+    if mixed:
+        probe = begin
+        for _ in range(rows):
+            empties |= entry_empties[node_entry[probe]]
+            probe = node_next[probe]
+    if empties != 0:
+        sum_returns(v, total, scratch, in_register, in_from[c], returns, parts, step)
+        bounds[4 * classes] = returns * bounds[2 * c]  #: checked
+        bounds[4 * classes + 1] = returns * bounds[2 * c + 1]  #: checked
+        for r in range(registers):
+            if empties >> r & 1 != 0:
+                clear_vector(v, total + r * parts * step, parts * step)
     bundle = bundle_from[c]
     while bundle < bundle_from[c + 1] and not bad:
         example = bundle
@@ -481,20 +479,23 @@ while rows_left > 0 and not bad:
         bundle += 1
         if not mixed:
             accepted = entry_accept[entry] - bundle_from[c]
+            differs = entry_bits[entry] == DIFFERS
             while bundle < bundle_from[c + 1] and bundle_group[bundle] == bundle_group[example]:
                 if differs and accept[accepted + bundle] != accept[accepted + example]:
                     break
                 bundle += 1
-            if differs and accept[accepted + example] == 0 and entry_empties[entry] == 0:
+            if differs and accept[accepted + example] == 0:
                 continue
         lo = bundle_first[example]
         hi = bundle_end[bundle - 1]
         limbs = limbs_of[c]  #: limbs
-        share = sharing != NEVER and hi - lo > 1 and registers <= MOST_SHARED and not mixed
-        turn = begin
-        left = rows
-        PLAIN
-        OTHERS
+        share = sharing != NEVER and hi - lo > 1 and not mixed
+        if share and sharing == AUTO:
+            apply_cost = APPLY_COST + NUMBER * float((hi - lo) * limbs * registers * (2 * parts - 1))
+            flushes = 1 + rows // ROWS_PER_MATRIX  #: checked
+            flushes = 1  #: !checked
+            share = BEGIN + rows * ROW_SHARED + flushes * apply_cost < rows * apply_cost
+        TAKE
         if share:
             shared_here = True
             counts_of_sharing[SNAPSHOTS] += 1
@@ -509,316 +510,96 @@ if lanes > 1:
     last_shared[c] = 1 if shared_here else 0
 """
 
-_DECIDE_PLAIN = """
-if share and sharing == AUTO:
-    size = float((hi - lo) * limbs)
-    flushes = 1 + rows // ROWS_PER_MATRIX  #: checked
-    flushes = 1  #: !checked
-    shared_cost = PLAIN_BEGIN + rows * PLAIN_ROW_SHARED + flushes * PLAIN_NUMBER_APPLIED * size
-    share = shared_cost < rows * (PLAIN_ROW_ALONE + PLAIN_NUMBER * size)
-before = ONE
-begun = ZERO
-grown = 1.0
-while left > 0 and not bad:
-    # the rows of one time
-    hits = 0
-    now = tick[node_row[turn]]
-    while left > 0 and tick[node_row[turn]] == now:
-        if not mixed:
-            hits += 1
-        else:
-            bits = entry_bits[node_entry[turn]]
-            hits += accept[entry_accept[node_entry[turn]] + own] if bits == DIFFERS else bits
-        turn = node_next[turn]
-        left -= 1
-    if share:
-        larger = grown + hits * (1.0 + most_in * grown)
-        if larger > LIMIT:
-            APPLY
-            before = ONE
-            begun = ZERO
-            larger = 1.0 + hits * (1.0 + most_in)
-            bad = bad or larger > LIMIT  #: checked
-        begun += hits * (ONE + most_in * begun)
-        before += hits * most_in * before
-        grown = larger
-        continue
-    for attempt in range(2):  #: checked
-        counts = bounds[2 * c] + hits * (bounds[2 * (classes + c)] + most_in * bounds[2 * c])  #: checked
-        if counts <= MOST:  #: checked
-            break  #: checked
-        bad = bad or attempt == 1  #: checked
-        TIGHTEN
-    bounds[2 * c] = counts  #: checked
-    pieces, length, start = LIMBS, hi - lo, lo
-    if length == lanes:  #: limbs
-        pieces, length, start = 1, limbs * lanes, 0  #: limbs
-    for piece in range(pieces):
-        add_row(v, hits, most_in, total + piece * lanes + start, outside + piece * lanes + start, length)
-if share:
-    APPLY
-"""
-
-_APPLY_PLAIN_HERE = """
-for attempt in range(2):  #: checked
-    counts = float(before) * bounds[2 * c] + float(begun) * bounds[2 * (classes + c)]  #: checked
-    if counts <= TWICE_MOST:  #: checked
-        break  #: checked
-    bad = bad or attempt == 1  #: checked
-    TIGHTEN
-bounds[2 * c] = max(bounds[2 * c], counts)  #: checked
-pieces, length, start = LIMBS, hi - lo, lo
-if length == lanes:  #: limbs
-    pieces, length, start = 1, limbs * lanes, 0  #: limbs
-for piece in range(pieces):
-    apply_plain(v, before, begun, total + piece * lanes + start, outside + piece * lanes + start, length)
-"""
-
-_TIGHTEN_HERE = """
-if attempt == 0:  #: checked
-    limb = tighten(v, total, registers, parts, lanes, room, limbs, bounds, 2 * c)  #: checked
-    bad = bad or limb > room  #: limbs
-    limbs = max(limbs, min(limb, room))  #: limbs
-    limb = tighten(v, outside, positions, parts, lanes, room, limbs, bounds, 2 * (classes + c))  #: checked
-    bad = bad or limb > room  #: limbs
-    limbs = max(limbs, min(limb, room))  #: limbs
-    outside_limbs[c] = limbs  #: limbs
-    limbs_of[c] = limbs  #: limbs
-"""
-
-_OTHERS = """
-if share and sharing == AUTO:
-    size = float((hi - lo) * limbs)
-    factors = registers * width * (2 * parts - 1)
-    flushes = 1 + rows // ROWS_PER_MATRIX  #: checked
-    flushes = 1  #: !checked
-    shared_cost = BEGIN + rows * (ROW_SHARED + ENTRY_PER_ROW * factors)
-    shared_cost += flushes * (APPLY + factors * (ENTRY + NUMBER_APPLIED * size))
-    vectors = (2 * parts - 1) * (1.0 + registers / positions) / 2.0
-    share = shared_cost < rows * (ROW_ALONE + vectors * (VECTOR + NUMBER * size))
+_TAKE = """
 fresh = True
-counted = 1.0
-measured = 0.0
+back = 1 if returns > 0 else 0
+before, begun = ZERO, ZERO
+grown, measured, times, amounts = 0.0, 0.0, 0.0, 0.0
+turn = begin
+left = rows
 while left > 0 and not bad:
     # the rows of one time
     now = tick[node_row[turn]]
-    probe = turn
-    in_tick = 0
-    largest = 0.0
-    while left > 0 and tick[node_row[probe]] == now:
-        for k in range(parts - 1):  #: sums several
-            magnitude = abs(float(values[k * n + node_row[probe]]))  #: sums several
-            largest = magnitude if not magnitude <= largest else largest  #: sums several
-        in_tick += 1
-        left -= 1
-        probe = node_next[probe]
-    as_matrix = share
-    if share:
-        counts = counted + in_tick * (1.0 + most_in * counted)
-        measures = measured + in_tick * (most_in * measured + largest * (1.0 + most_in * counted))
-        if not (counts <= LIMIT / width and measures <= LIMIT / width):
-            if not fresh:
-                APPLY
-                fresh = True
-            counted = 1.0
-            measured = 0.0
-            counts = 1.0 + in_tick * (1.0 + most_in)
-            measures = in_tick * largest * (1.0 + most_in)
-            as_matrix = counts <= LIMIT / width and measures <= LIMIT / width
-        if as_matrix:
-            if fresh:
-                for i in range(parts * registers * width):
-                    f[i] = ZERO
-                for r in range(registers):
-                    f[r * width + r] = ONE  #: sums
-                    for part in range(parts):  #: largest
-                        f[(part * registers + r) * width + r] = NO_VALUE  #: largest
-                fresh = False
-            counted = counts
-            measured = measures
-    waiting_counts = 0.0  #: checked
-    waiting_measures = 0.0  #: checked
-    empties = 0
-    at_once = False
-    for _ in range(in_tick):
+    hits = 0
+    largest = 0.0  #: several
+    for k in range(columns):
+        added[k] = ZERO
+    while left > 0 and tick[node_row[turn]] == now:
         i = node_row[turn]
-        e = node_entry[turn]
+        bits = entry_bits[node_entry[turn]]
+        if mixed and bits == DIFFERS:
+            bits = accept[entry_accept[node_entry[turn]] + own]
+        if bits != NOBODY:
+            hits += 1
+            for k in range(columns):
+                if marks[k * bundles + example] != 0:
+                    value = values[k * n + i]
+                    added[k] += value  #: sums
+                    magnitude = abs(float(value))  #: several
+                    largest = magnitude if not magnitude <= largest else largest  #: several
+                    added[k] = max(added[k], value)  #: largest
         turn = node_next[turn]
-        bits = entry_bits[e]
-        if bits == DIFFERS:
-            bits = accept[entry_accept[e] + own]
-        empties |= entry_empties[e]
-        at_once = in_tick == 1 and bits & (bits - 1) == 0 and empties == 0
-        for position in range(positions):
-            if bits >> position & 1 == 0:
-                continue
-            place = position_from[c] + position
-            if as_matrix:
-                STEP
-            else:
-                ADD
-    if as_matrix:
-        INSERT_INTO_MATRIX
-    else:
-        INSERT
-if share and not fresh:
+        left -= 1
+    if hits == 0:
+        continue
+    times = hits * (1.0 + returns * grown)  #: sums
+    amounts = measured + hits * returns * measured + hits * largest * (1.0 + returns * grown)  #: sums several
+    amounts = 0.0  #: sums !several
+    if not fresh and not max(grown + times, amounts) <= LIMIT:
+        APPLY
+        fresh = True
+    if fresh:
+        before, begun = ZERO, ZERO  #: sums
+        for k in range(len(factors)):
+            factors[k] = ZERO
+        grown = 0.0  #: sums
+        times = float(hits)  #: sums
+        amounts = hits * largest  #: sums several
+        bad = bad or not max(times, amounts) <= LIMIT  #: checked
+    grown += times  #: sums
+    measured = amounts  #: sums
+    for k in range(columns):  #: sums several
+        factors[2 * k] += hits * returns * factors[2 * k] + added[k] * (back + returns * before)  #: sums several
+        factors[2 * k + 1] += hits * returns * factors[2 * k + 1] + added[k] * (1 + returns * begun)  #: sums several
+    before += hits * (back + returns * before)  #: sums
+    begun += hits * (1 + returns * begun)  #: sums
+    for k in range(columns):  #: largest
+        factors[k] = max(factors[k], added[k])  #: largest
+    fresh = False
+    if not share:
+        APPLY
+        fresh = True
+if not fresh:
     APPLY
-"""
-
-_STEP = """
-for w in range(width):
-    count = ZERO
-    for part in range(parts):
-        at = part * registers * width + w
-        brought = ZERO
-        if w == registers + position and part == 0:  #: sums
-            brought = ONE  #: sums
-        if w == registers + position:  #: largest
-            brought = NO_VALUE  #: largest
-        for j in range(in_from[place], in_from[place + 1]):
-            brought += f[at + in_register[j] * width]  #: sums
-            brought = max(brought, f[at + in_register[j] * width])  #: largest
-        if part == 0:  #: sums
-            count = brought  #: sums
-        elif marks[(part - 1) * bundles + example] >> position & 1 != 0 and count != 0:  #: sums several
-            brought += values[(part - 1) * n + i] * count  #: sums several
-        if marks[part * bundles + example] >> position & 1 != 0 and brought != ZERO:  #: largest
-            brought = max(brought, values[part * n + i])  #: largest
-        to = (position * parts + part) * width + w
-        fp[to] += brought  #: sums
-        fp[to] = max(fp[to], brought)  #: largest
-"""
-
-_INSERT_INTO_MATRIX = """
-for r in range(registers):
-    if empties >> r & 1 != 0:
-        for part in range(parts):
-            for w in range(width):
-                f[(part * registers + r) * width + w] = ZERO
-for position in range(positions):
-    place = position_from[c] + position
-    for part in range(parts):
-        come = (position * parts + part) * width
-        for j in range(out_from[place], out_from[place + 1]):
-            to = (part * registers + out_register[j]) * width
-            for w in range(width):
-                f[to + w] += fp[come + w]  #: sums
-                f[to + w] = max(f[to + w], fp[come + w])  #: largest
-        for w in range(width):
-            fp[come + w] = ZERO
-"""
-
-_ADD = """
-for attempt in range(3):  #: checked
-    counts = bounds[2 * (classes + c)] + most_in * bounds[2 * c]  #: checked
-    measures = bounds[2 * (classes + c) + 1] + most_in * bounds[2 * c + 1] + largest * counts  #: checked
-    if max(waiting_counts + counts, waiting_measures + measures) <= HALF_MOST:  #: checked
-        break  #: checked
-    bad = bad or attempt == 2  #: checked
-    TIGHTEN
-    if attempt == 1:  #: checked
-        SETTLE_WAITING
-waiting_counts += counts  #: checked
-waiting_measures += measures  #: checked
-pieces, length, start = LIMBS, hi - lo, lo
-if length == lanes:  #: limbs
-    pieces, length, start = 1, limbs * lanes, 0  #: limbs
-for piece in range(pieces):
-    offset = piece * lanes + start
-    for part in range(parts):
-        to = scratch + part * step + offset
-        come = outside + (position * parts + part) * step + offset
-        copy_vector(v, to, come, length)
-        for j in range(in_from[place], in_from[place + 1]):
-            come = total + (in_register[j] * parts + part) * step + offset
-            add_vector(v, to, come, length)
-        if part > 0 and marks[(part - 1) * bundles + example] >> position & 1 != 0:  #: sums several
-            value = values[(part - 1) * n + i]  #: sums several
-            come = scratch + offset  #: sums several
-            if value != 0:  #: sums several
-                add_multiple(v, to, value, come, length)  #: sums several
-        if marks[part * bundles + example] >> position & 1 != 0:  #: largest
-            for k in range(index(length)):  #: largest
-                if v[to + k] != ZERO:  #: largest
-                    v[to + k] = max(v[to + k], values[part * n + i])  #: largest
-    for part in range(parts):
-        come = scratch + part * step + offset
-        if not at_once:
-            to = pending + (position * parts + part) * step + offset
-            add_vector(v, to, come, length)
-            continue
-        for j in range(out_from[place], out_from[place + 1]):
-            to = total + (out_register[j] * parts + part) * step + offset
-            add_vector(v, to, come, length)
-"""
-
-_SETTLE_WAITING = """
-limb = tighten(v, pending, positions, parts, lanes, room, limbs, bounds, 4 * classes)  #: checked
-bad = bad or limb > room  #: limbs
-limbs = max(limbs, min(limb, room))  #: limbs
-limbs_of[c] = limbs  #: limbs
-waiting_counts = bounds[4 * classes]  #: checked
-waiting_measures = bounds[4 * classes + 1]  #: checked
-"""
-
-_INSERT = """
-for attempt in range(2):  #: checked
-    counts = bounds[2 * c] + waiting_counts  #: checked
-    measures = bounds[2 * c + 1] + waiting_measures  #: checked
-    if max(counts, measures) <= MOST:  #: checked
-        break  #: checked
-    bad = bad or attempt == 1  #: checked
-    TIGHTEN
-    if attempt == 0 and not at_once:  #: checked
-        SETTLE_WAITING
-bounds[2 * c] = counts  #: checked
-bounds[2 * c + 1] = measures  #: checked
-for r in range(registers):
-    if empties >> r & 1 != 0:
-        for part in range(parts):
-            for limb in range(limbs):
-                to = total + (r * parts + part) * step + limb * lanes
-                clear_vector(v, to + lo, hi - lo)
-if not at_once:
-    for position in range(positions):
-        place = position_from[c] + position
-        for part in range(parts):
-            for limb in range(limbs):
-                come = pending + (position * parts + part) * step + limb * lanes + lo
-                for j in range(out_from[place], out_from[place + 1]):
-                    to = total + (out_register[j] * parts + part) * step + limb * lanes + lo
-                    add_vector(v, to, come, hi - lo)
-                clear_vector(v, come, hi - lo)
 """
 
 _APPLY_HERE = """
-for attempt in range(2):  #: checked
-    if bound_matrix(f, registers, positions, parts, bounds, c, classes) <= TWICE_MOST:  #: checked
-        break  #: checked
-    bad = bad or attempt == 1  #: checked
-    TIGHTEN
-bounds[2 * c] = max(bounds[2 * c], bounds[4 * classes])  #: checked
-bounds[2 * c + 1] = max(bounds[2 * c + 1], bounds[4 * classes + 1])  #: checked
-apply_matrix(v, f, total, outside, scratch, registers, positions, parts, lanes, room, limbs, lo, hi)
+limbs = apply_matrix(
+    v, bounds, factors, before, begun, c, classes, total, outside, scratch, empties != 0, registers, returns,
+    in_register, in_from[c], parts, lanes, room, limbs, lo, hi
+)
+bad = bad or limbs > room  #: checked
+limbs_of[c] = min(limbs, room)  #: limbs
+outside_limbs[c] = max(outside_limbs[c], limbs_of[c])  #: limbs
 """
 
 #: What the loop takes: rows, tables of the template, tables of what rows mean, memory, results.
 _ROWS = ("row_start", "row_end", "tick", "border", "window_first", "window_last", "pattern", "values")
 _TABLES = (
-    "lanes_of", "positions_of", "registers_of", "most_in_of", "total_at", "outside_at", "position_from", "in_from",
-    "in_register", "out_from", "out_register", "bundle_from", "bundle_first", "bundle_end", "bundle_group", "marks",
-    "member_from", "member_lane", "member_kind", "start_from", "start_position", "start_lane", "start_kind",
-    "in_outside_from", "outside_position", "outside_lane", "outside_source", "outside_register",
-    "outside_source_lane", "outside_kind", "source_from", "source_class", "source_count", "target_from",
-    "target_class", "final_from", "final_kind", "final_slot", "final_position", "final_lane", "slots", "queries_of",
+    "lanes_of", "registers_of", "total_at", "outside_at", "in_from", "in_register", "bundle_from", "bundle_first",
+    "bundle_end", "bundle_group", "marks", "member_from", "member_lane", "member_kind", "start_from", "start_lane",
+    "start_kind", "in_outside_from", "outside_lane", "outside_source", "outside_register", "outside_source_lane",
+    "outside_kind", "source_from", "source_class", "source_count", "target_from", "target_class", "final_from",
+    "final_kind", "final_slot", "final_lane", "slots", "queries_of",
 )  # fmt: skip
 _MEANING = ("entry_from", "entry_class", "entry_bits", "entry_accept", "entry_empties", "accept", "most_entries")
 _SCRATCH = (
-    "kinds", "parts", "room", "unit", "pending_at", "scratch_at", "sharing", "v", "f", "fp", "waiting", "differing",
-    "queued", "queue", "head", "tail", "stale", "gathered", "is_touched", "touched_list", "last_shared", "node_row",
-    "node_entry", "node_next", "open_first", "open_last", "closed", "base", "results", "counts_of_sharing",
+    "kinds", "parts", "columns", "room", "unit", "scratch_at", "sharing", "v", "bounds", "factors", "added", "waiting",
+    "differing", "queued", "queue", "head", "tail", "stale", "gathered", "is_touched", "touched_list", "last_shared",
+    "node_row", "node_entry", "node_next", "open_first", "open_last", "closed", "base", "results",
+    "counts_of_sharing",
 )  # fmt: skip
-_CHECKED, _OF_LIMBS = ("bounds", "fits", "counts_before"), ("limbs_of", "outside_limbs")
+_CHECKED, _OF_LIMBS = ("fits", "counts_before"), ("limbs_of", "outside_limbs")
 #: Results of `counts_of_sharing`, in the order of `SharingCounts`.
 _COUNTS = {"BURSTS_SHARED": 0, "BURSTS_ALONE": 1, "SNAPSHOTS": 2, "SPLITS": 3, "MERGES": 4}
 _MARK = re.compile(r"  #: ([a-z0-9! ]+)$")
@@ -832,32 +613,23 @@ def write_bursts(shape: BurstShape) -> tuple[str, tuple[str, ...]]:
     checked = numbers in (Numbers.INT64, Numbers.LIMBS)
     sums = numbers is not Numbers.LARGEST
     flags = {"sums": sums, "largest": not sums, "checked": checked, "limbs": limbs, "int64": numbers is Numbers.INT64}
-    flags["several"] = shape.several
-    limit = {Numbers.INT64: 2.0**59, Numbers.LIMBS: 2.0**31}.get(numbers, 2.0**900)
+    flags["several"] = shape.several and sums
     floats = numbers is Numbers.FLOAT64
     words: dict[str, object] = {
-        **_COSTS, **_COUNTS, "ROWS_PER_MATRIX": _ROWS_PER_MATRIX, "LIMIT": limit,
+        **_COSTS, **_COUNTS, "ROWS_PER_MATRIX": _ROWS_PER_MATRIX,
+        "LIMIT": {Numbers.INT64: 2.0**59, Numbers.LIMBS: 2.0**30}.get(numbers, 2.0**900),
         "ZERO": ("0.0" if floats else "0") if sums else "(-(2**63))", "ONE": "1.0" if floats else "1",
         "SETTLED": 1 << LIMB_BITS, "SETTLED_BOUND": 2.0**LIMB_BITS, "LIMB_BITS": LIMB_BITS, "MOST": 2.0**61,
-        "TWICE_MOST": 2.0**62, "HALF_MOST": 2.0**60, "DIFFERS": DIFFERS, "NEVER": NEVER, "AUTO": AUTO, "MOST_SHARED": 8,
-        "LIMBS": "limbs" if limbs else "1", "LIMBS_OF_SOURCE": "limbs_of[source]" if limbs else "1",
+        "TWICE_MOST": 2.0**62, "NOBODY": NOBODY, "EVERYBODY": EVERYBODY, "DIFFERS": DIFFERS, "NEVER": NEVER,
+        "AUTO": AUTO, "LIMBS": "limbs" if limbs else "1", "LIMBS_OF_SOURCE": "limbs_of[source]" if limbs else "1",
         "NO_VALUE": "(1 - 2**63)",
     }  # fmt: skip
-    blocks = {"TIGHTEN": _TIGHTEN_HERE, "SETTLE_WAITING": _SETTLE_WAITING}
-    plain = _fill(_DECIDE_PLAIN, blocks | {"APPLY": _fill(_APPLY_PLAIN_HERE, blocks)})
-    blocks["ADD"] = _fill(_ADD, blocks)
-    blocks |= {"STEP": _STEP, "INSERT_INTO_MATRIX": _INSERT_INTO_MATRIX, "INSERT": _fill(_INSERT, blocks)}
-    others = _fill(_OTHERS, blocks | {"APPLY": _fill(_APPLY_HERE, blocks)})
-    if shape.has_plain and shape.has_others:
-        plain = "if width == 2:\n" + _indent(plain, 4)
-        others = "else:\n" + _indent(others, 4)
-    units = {"PLAIN": plain if shape.has_plain else "", "OTHERS": others if shape.has_others else ""}
-    parts = {"EVALUATE": _fill(_EVALUATE, units), "CLOSE": _CLOSE, "GATHER": _GATHER}
+    take = _fill(_TAKE, {"APPLY": _APPLY_HERE})
+    parts = {"EVALUATE": _fill(_EVALUATE, {"TAKE": take}), "CLOSE": _CLOSE, "GATHER": _GATHER}
     takes = (*_ROWS, *_TABLES, *_MEANING, *_SCRATCH, *(_CHECKED if checked else ()), *(_OF_LIMBS if limbs else ()))
-    called = [_TIGHTEN if limbs else _LOOK] if checked else []
-    called += [_VECTORS, *([_PLAIN_VECTORS] if shape.has_plain else [])]
-    called += [_APPLY, *([_BOUND] if checked else [])] if shape.has_others else []
-    loop = "@loop\n" + write_signature("bursts", takes) + _fill(_SEGMENTS, parts).strip("\n") + "\n"
+    called = [*([_TIGHTEN if limbs else _LOOK] if checked else []), _VECTORS, _APPLY]
+    body = _fill(_SEGMENTS, parts).strip("\n")
+    loop = "@loop\n" + write_signature("bursts", takes) + body + "\n"
     text = "\n\n".join([one.strip("\n") + "\n" for one in called] + [loop])
     return _NAME.sub(lambda found: str(words.get(found[0], found[0])), _select(text, flags)), takes
 

@@ -2,30 +2,39 @@
 
 A stretch of rows is a matrix: the trends that were in a state before it (a line; the last one is that of the empty
 past) are afterwards in other states, in so many ways. With sums a matrix has, per component, such numbers, as dual
-numbers; for the largest value sums are maxima. `fold_on` adds rows behind many matrices: panes, what a stream carries.
+numbers; for the largest value sums are maxima. Where nothing was before the rows, the last line is all there is: a
+vector. `fold` adds rows behind many matrices or vectors: windows that do not overlap, panes, what a stream carries.
 `apply` multiplies a vector that holds nothing but the empty past by some matrices, one after the other: a window.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
+from typing import Any
 
+import numpy as np
+
+from trendweave.kernels.aggregates.exact_numbers import DIGIT_BITS
+from trendweave.kernels.columns import make_writable
+from trendweave.kernels.inputs import NO_TREND, Rows
 from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape, add_product
 from trendweave.kernels.loops.limbs import ANY_IN, CARRY
-from trendweave.kernels.loops.text import Text
+from trendweave.kernels.loops.run import run_loop
+from trendweave.kernels.loops.text import INDENT, Text
 from trendweave.kernels.loops.vectors import Numbers
 
 #: Bits of a limb, as values have bits per digit.
-LIMB_BITS = 30
+LIMB_BITS = DIGIT_BITS
 _NAMES = "NO_TREND = -(2**63)\nNO_VALUE = NO_TREND + 1\n\n\n"
 
 
 @lru_cache(maxsize=256)
-def write_fold_on(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
-    """The text of `fold_on`, and the names of what it takes. Matrices lie one after the other in `results`, each of
+def write_fold(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
+    """The text of `fold`, and the names of what it takes. Matrices lie one after the other in `results`, each of
     them as [state after, component, line]; of limbs, lowest first, each is one more axis before the last."""
-    return _FoldOn(shape).write()
+    return _Fold(shape).write()
 
 
 @lru_cache(maxsize=256)
@@ -44,6 +53,8 @@ class Matrices:
         self.square = (shape.past + 1) * shape.lines
         self.largest = shape.numbers is Numbers.LARGEST
         self.limbs = shape.numbers is Numbers.LIMBS
+        #: Whether numbers are local variables: v, and d for what waits for the end of a time.
+        self.local = shape.is_vector and shape.is_written and not self.limbs
         self.zero, self.one = "0", "1"
         if shape.numbers is Numbers.FLOAT64:
             self.zero, self.one = "0.0", "1.0"
@@ -90,8 +101,29 @@ class Matrices:
             return str(part * self.square + int(state) * lines)
         return f"{part * self.square} + {state} * {lines}" if part else f"{state} * {lines}"
 
+    def number(self, matrix: str, part: int, state: str, to: str = "") -> str:
+        """A number of a matrix, on the line at hand; `to` says in which half."""
+        if not self.local:
+            return f"{matrix}[{to}{self.line(part, state)} + i]"
+        if state == str(self.shape.past):
+            return self.zero if part and not self.largest else self.one
+        return f"{'d' if to else 'v'}{state}" + (f"_{part}" if part else "")
+
+    def numbers(self, to: str = "") -> list[str]:
+        """All local variables."""
+        return [
+            self.number("", part, str(q), to) for part in range(self.shape.components) for q in range(self.shape.past)
+        ]
+
+    def each_line(self, lines: str) -> AbstractContextManager[None]:
+        """A loop over the lines of a matrix; none where there is but one."""
+        return nullcontext() if self.local else self.text.block(f"for i in range({lines})")
+
     def identity(self, matrix: str) -> None:
         """The matrix of no rows."""
+        if self.local:
+            self.text.put(*(f"{number} = {self.zero}" for number in self.numbers("to")))
+            return
         lines, size = self.shape.lines, self.square * self.shape.components
         with self.text.block(f"for i in range({size // lines} * stride)" if self.limbs else f"for i in range({size})"):
             self.text.put(f"{matrix}[i] = {self.zero}")
@@ -122,8 +154,8 @@ class Matrices:
             if self.limbs
             else self.square * shape.components
         )
-        text.put("now = tick[row]", "pending = False", f"to = {half}")
-        if shape.words == 1 and len(set(shape.variable)) == shape.past and not shape.resets:
+        text.put("now = tick[row]", *([] if self.local else ["pending = False", f"to = {half}"]))
+        if not self.local and shape.words == 1 and len(set(shape.variable)) == shape.past and not shape.resets:
             text.put("mask = letters[row]")
             with text.block(f"if ({last}) and mask & (mask - 1) == 0"):
                 text.put("to = 0")
@@ -133,8 +165,8 @@ class Matrices:
                 text.put("mask = letters[row]")
             for q in self.states():
                 with text.block(f"if {shape.reads(int(q) if q != 'q' else q)}"):
-                    text.put("pending = True")
-                    with text.block_if(None) if self.limbs else text.block(f"for i in range({shape.lines})"):
+                    text.put(*([] if self.local else ["pending = True"]))
+                    with text.block_if(None) if self.limbs else self.each_line(str(shape.lines)):
                         add_row(q, matrix)
             for number, (_, variable) in enumerate(shape.resets):
                 with text.block(f"if {shape.reads_variable(variable)}"):
@@ -143,8 +175,13 @@ class Matrices:
         for number, (state, _) in enumerate(shape.resets):
             with text.block(f"if reset{number}"):
                 for part in range(shape.components):
-                    with text.block(f"for i in range({'width' if self.limbs else shape.lines})"):
-                        text.put(f"{matrix}[{self.line(part, str(state))} + i] = {self.zero}")
+                    with self.each_line("width" if self.limbs else str(shape.lines)):
+                        text.put(f"{self.number(matrix, part, str(state))} = {self.zero}")
+        if self.local:
+            for place, (total, more) in enumerate(zip(self.numbers(), self.numbers("to"), strict=True)):
+                text.put(self.add(total, more), f"{more} = {self.zero}")
+                self.watch(total, place // shape.past)
+            return
         with text.block("if pending and to != 0"):
             for part in range(1 if self.limbs else shape.components):
                 places = f"{part * self.square}, {(part + 1) * self.square}"
@@ -164,7 +201,7 @@ class Matrices:
                 add_product(self.text, self.shape, part, "row")
 
     def change(self, matrix: str, part: int, state: str, amount: str) -> None:
-        to = f"{matrix}[to + {self.line(part, state)} + i]"
+        to = self.number(matrix, part, state, "to + ")
         self.text.put(self.add(to, amount))
         self.watch(to, part)
 
@@ -172,12 +209,16 @@ class Matrices:
         """What a row, read as a state, adds behind a matrix, to the ways from one state before."""
         for part in range(self.shape.components):
             amount = "x" if part == 0 or self.largest else "y"
-            self.text.put(f"{amount} = {self.zero}")
-            for source in self.sources(q):
-                self.text.put(self.add(amount, f"{matrix}[{self.line(part, source)} + i]"))
+            if q == "q" or self.largest:
+                self.text.put(f"{amount} = {self.zero}")
+                for source in self.sources(q):
+                    self.text.put(self.add(amount, self.number(matrix, part, source)))
+            else:
+                ways = [self.number(matrix, part, source) for source in self.sources(q)]
+                self.text.put(f"{amount} = {' + '.join(way for way in ways if way != self.zero) or self.zero}")
             if part or self.largest:
                 self.product(q, part)
-            self.watch(amount, part)
+                self.watch(amount, part)
             self.change(matrix, part, q, amount)
 
     def multiply(self, one: str, other: str, total: str) -> None:
@@ -188,20 +229,21 @@ class Matrices:
                 self.text.put(f"bound += abs(float({one}) * float({other}))")
 
 
-class _FoldOn(Matrices):
+class _Fold(Matrices):
     """The writer of the loop over runs of rows, one for each matrix."""
 
     def write(self) -> tuple[str, tuple[str, ...]]:
         shape, text = self.shape, self.text
         parts, half = shape.components, self.square * shape.components
         watched = shape.is_checked or self.limbs
-        takes = ["row_start", "row_end", "tick", "letters", *(["values"] if shape.counted else []), "total", "results"]
+        takes = ["row_start", "row_end", "tick", "letters", *(["values"] if shape.counted else [])]
+        takes += ["results"] if self.local else ["total", "results"]
         takes += [*(["fits"] if watched else []), *self.tables()]
         takes += ["x", "y", "first_limbs", "most_limbs", "digits"] if self.limbs else []
-        with text.block_of("fold_on", tuple(takes)):
+        with text.block_of("fold", tuple(takes)):
             text.put("n = len(tick)", *([f"stride = most_limbs * {shape.lines}"] if self.limbs else []))
-            with text.block("for i in range(len(total))"):
-                text.put(f"total[i] = {self.zero}")
+            if not self.local:
+                text.put("for i in range(len(total)):", f"{INDENT}total[i] = {self.zero}")
             with text.block("for b in range(len(row_start))"):
                 size = f"{parts * shape.past} * stride" if self.limbs else str(parts * shape.past * shape.lines)
                 text.put("heed_stop()", "row = row_start[b]", "end = row_end[b]", f"at = b * {size}")
@@ -209,7 +251,7 @@ class _FoldOn(Matrices):
                 if self.limbs:
                     text.put("limbs = first_limbs[b]", f"width = limbs * {shape.lines}")
                 self.identity("total")
-                self.copy("total[{here}] = results[{there}]")
+                self.copy("{here} = {there}")
                 with text.block("while row < end"):
                     last = "row + 1 == end or tick[row + 1] != now"
                     add_row = self.append_limbs if self.limbs else self.append_row
@@ -227,7 +269,7 @@ class _FoldOn(Matrices):
                 if watched:
                     text.put(f"fits[b] = seen >> {CHECKED_BITS} == 0")
                 with text.block_if("fits[b]" if watched else None):
-                    self.copy("results[{there}] = total[{here}]")
+                    self.copy("{there} = {here}")
                 if self.limbs:
                     with text.block(f"for i in range({half // shape.lines} * stride)"):
                         text.put(f"total[{half // shape.lines} * stride + i] = 0")
@@ -237,11 +279,16 @@ class _FoldOn(Matrices):
     def copy(self, line: str) -> None:
         """A line for each number of a matrix, but for those of the empty past."""
         parts, lines = self.shape.components, "stride" if self.limbs else self.shape.lines
+        if self.local:
+            for place, number in enumerate(self.numbers()):
+                part, q = divmod(place, self.shape.past)
+                self.text.put(line.format(here=number, there=f"results[at + {q * parts + part}]"))
+            return
         with self.text.block(f"for q in range({self.shape.past})"):
             for part in range(parts):
                 with self.text.block(f"for i in range({lines})"):
-                    there = f"at + (q * {parts} + {part}) * {lines} + i"
-                    self.text.put(line.format(here=f"{self.line(part, 'q')} + i", there=there))
+                    there = f"results[at + (q * {parts} + {part}) * {lines} + i]"
+                    self.text.put(line.format(here=self.number("total", part, "q"), there=there))
 
     # Numbers of limbs: signed digits of so many bits, the lines of the lowest before those of the next
 
@@ -363,3 +410,68 @@ class _Apply(Matrices):
         with text.block_if("fits[w]" if shape.is_checked else None):
             for part in range(shape.components):
                 text.put(f"results[w * {shape.components} + {part}] = total{part}")
+
+
+# What runs them
+
+
+def fold_arguments(
+    shape: FoldShape, rows: Rows, runs: tuple[np.ndarray, np.ndarray], values: np.ndarray
+) -> dict[str, Any]:
+    """What loops that fold take, by name: runs of rows, and the template for texts that do not write it out."""
+    letters = make_writable(np.ascontiguousarray(rows.letters)).reshape(-1).view(np.int64)
+    return {
+        "row_start": make_writable(runs[0]), "row_end": make_writable(runs[1]), "tick": make_writable(rows.tick),
+        "letters": letters, "values": make_writable(np.ascontiguousarray(values)).reshape(-1),
+        **template_tables(shape),
+    }  # fmt: skip
+
+
+def template_tables(shape: FoldShape) -> dict[str, np.ndarray]:
+    """A template, for texts that do not write it out."""
+    bounds = np.cumsum([0, *map(len, shape.sources)])
+    return {
+        "variable": np.array(shape.variable, np.int64), "final": np.array(shape.final, np.int64),
+        "sources": np.array([source for of_state in shape.sources for source in of_state], np.int64),
+        "source_from": bounds.astype(np.int64), "counted": np.array(shape.counted, np.int64).reshape(-1),
+    }  # fmt: skip
+
+
+def run_fold(
+    shape: FoldShape, runs: tuple[np.ndarray, np.ndarray], rows: Rows, values: np.ndarray, numbers: np.ndarray,
+    interpreted: bool, more: Mapping[str, Any] | None = None,
+) -> np.ndarray:  # fmt: skip
+    """Fold runs of rows onto matrices, in place; whether each fits."""
+    fits = np.ones(runs[0].size, np.bool_)
+    text, takes = write_fold(shape)
+    size = 2 * shape.components * (shape.past + 1) * shape.lines
+    given = fold_arguments(shape, rows, runs, values)
+    given |= {"total": np.zeros(size, numbers.dtype), "results": numbers.reshape(-1), "fits": fits, **(more or {})}
+    run_loop("fold", text, takes, given, interpreted)
+    return fits
+
+
+def sum_ends(shape: FoldShape, vectors: np.ndarray) -> np.ndarray:
+    """Totals of what ends trends, [run, component], of vectors of runs."""
+    ends = vectors.reshape(-1, shape.past, shape.components)[:, list(shape.final)]
+    return ends.max(axis=1, initial=NO_TREND) if shape.numbers is Numbers.LARGEST else ends.sum(axis=1)
+
+
+def run_apply(
+    shape: FoldShape, maps: np.ndarray, bounds: tuple[np.ndarray, np.ndarray], results: np.ndarray, interpreted: bool
+) -> np.ndarray:
+    """Totals of windows, each the matrices low:high one after the other, into `results`; whether each fits."""
+    fits = np.ones(bounds[0].size, np.bool_)
+    if shape.is_vector:  # what ends trends is all there is to read
+        is_there = bounds[1] > bounds[0]
+        results[~is_there] = NO_TREND if shape.numbers is Numbers.LARGEST else 0
+        results[is_there] = sum_ends(shape, maps[bounds[0][is_there]])
+        return fits
+    text, takes = write_apply(shape)
+    given = {
+        "low": bounds[0], "high": bounds[1], "maps": make_writable(maps).reshape(-1), "results": results.reshape(-1),
+        "fits": fits, "vector": np.zeros(2 * shape.components * (shape.past + 1), results.dtype),
+        **template_tables(shape),
+    }  # fmt: skip
+    run_loop("apply", text, takes, given, interpreted)
+    return fits

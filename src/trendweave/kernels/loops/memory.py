@@ -9,7 +9,6 @@ import numpy as np
 
 from trendweave.kernels.columns import make_writable
 from trendweave.kernels.inputs import Rows, Way
-from trendweave.kernels.loops.fold import FoldShape
 from trendweave.kernels.loops.plan import Columns, LoopPlan
 from trendweave.kernels.loops.ranking import rank_rows
 from trendweave.kernels.loops.vectors import Numbers, Shape
@@ -101,32 +100,6 @@ def arguments_for(
             "counted_mask": lambda: np.asarray(states, np.uint64).reshape(-1).view(np.int64),
         }  # fmt: skip
     return given | {name: tables[name]() for name in takes if name in tables}
-
-
-def fold_arguments(takes: tuple[str, ...], rows: Rows, blocks, values: np.ndarray) -> dict[str, Any]:
-    """What loops that fold take, by name."""
-    given = {"row_start": blocks.row_start, "row_end": blocks.row_end, "tick": rows.tick}
-    given["letters"] = rows.letters.reshape(-1).view(np.int64)
-    if "values" in takes:
-        given["values"] = make_writable(np.ascontiguousarray(values).reshape(-1))
-    return given
-
-
-def slide_arguments(takes: tuple[str, ...], shape: FoldShape, rows: Rows, blocks, values: np.ndarray) -> dict[str, Any]:
-    """What `slide` takes, by name."""
-    number: Any = NUMBER_TYPES.get(shape.numbers, np.int64)
-    numbers = (shape.past + 1) * shape.components
-    longest = int((blocks.row_end - blocks.row_start).max())
-    bounds = np.cumsum([0, *map(len, shape.sources)])
-    return fold_arguments(takes, rows, blocks, values) | {
-        "segment": blocks.segment, "first_window": blocks.window, "windows": blocks.lanes, "offset": blocks.offset,
-        "window_first": rows.window_first, "window_last": rows.window_last,
-        **{name: np.zeros(2 * numbers * (shape.past + 1), number) for name in ("newer", "matrix")},
-        "older": np.zeros(longest * numbers, number),
-        "variable": np.array(shape.variable, np.int64), "final": np.array(shape.final, np.int64),
-        "sources": np.array([source for of_state in shape.sources for source in of_state], np.int64),
-        "source_from": bounds.astype(np.int64), "counted": np.array(shape.counted, np.int64).reshape(-1),
-    }  # fmt: skip
 
 
 def _signed(bits: Any) -> np.ndarray:

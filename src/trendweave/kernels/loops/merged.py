@@ -1,10 +1,10 @@
 """Tables of merged templates: what the loop over bursts reads in place of a template.
 
-A class has *positions* (states of a member), *registers* (what a position's rows brought: one register per position,
-and one more per blocker of transitions that leave the position) and *lanes* (members times overlapping windows). A row
-read at a position brings, per lane, what comes in from outside plus the registers that lead into the position; it is
-then added to the position's registers. Members that read the same variables and are measured alike form a *bundle*:
-their lanes lie side by side and always go the same way. Bundles that are measured alike form a *group*.
+A class has *registers* (what the rows of its states brought: one of their own, and one more per blocker of transitions
+that leave them) and *lanes* (states times overlapping windows). A row brings, per lane, what comes in from outside plus
+the registers that lead back into the state; it is then added to all registers. States that read the same variable and
+are measured alike form a *bundle*: their lanes lie side by side and always go the same way. Bundles that are measured
+alike form a *group*.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trendweave.kernels.loops.bursts import DIFFERS
-
-MOST_POSITIONS = 16
 
 
 class MergedTemplate(NamedTuple):
@@ -39,13 +37,10 @@ class MergedTemplate(NamedTuple):
                                 counts for the transitions into it before it empties, and is remembered after
     final_query     int64[F]    pairs: rows of final_state end trends of final_query
     final_state     int64[F]
-    class_of        int64[S]    classes are numbered from 0 without gaps. A class has so many positions and so many
-    position        int64[S]    members, both numbered from 0, and one state for each pair of them. Transitions inside
-    member          int64[S]    a class join states of one member, and are the same for all members: same positions,
-                                same blockers. Members may read different variables at a position (different local
-                                predicates), and differ in kinds of windows, starts and transitions from outside. A
-                                state that nobody shares is a class of its own (position 0, member 0). At most 16
-                                positions
+    class_of        int64[S]    classes are numbered from 0 without gaps. Transitions inside a class lead from a state
+                                to itself, and are the same for all of its states: same blockers. States of a class may
+                                read different variables (different local predicates), and differ in kinds of windows,
+                                starts and transitions from outside
     queries         int         how many queries
     query_window    int64[queries]  the kind of a query's windows: that of its final states
     """
@@ -59,8 +54,6 @@ class MergedTemplate(NamedTuple):
     final_query: np.ndarray
     final_state: np.ndarray
     class_of: np.ndarray
-    position: np.ndarray
-    member: np.ndarray
     queries: int
     query_window: np.ndarray
 
@@ -91,164 +84,116 @@ class MergedTables:
     def __init__(self, template: MergedTemplate, slots: np.ndarray, marks: np.ndarray) -> None:
         self._t, self._slots, self._measured = template, slots, marks
         self.count = int(template.class_of.max()) + 1 if template.class_of.size else 0
-        self._states: list[dict[tuple[int, int], int]] = [{} for _ in range(self.count)]
-        places = zip(template.class_of.tolist(), template.position.tolist(), template.member.tolist(), strict=True)
-        for state, (c, position, member) in enumerate(places):
-            self._states[c][position, member] = state
-        self.positions = [1 + max((p for p, _ in states), default=0) for states in self._states]
-        self._members = [1 + max((i for _, i in states), default=0) for states in self._states]
-        for c, states in enumerate(self._states):
-            if self.positions[c] > MOST_POSITIONS or len(states) != self.positions[c] * self._members[c]:
-                raise ValueError(f"class {c}: one state per position and member, at most {MOST_POSITIONS} positions")
+        self._states: list[list[int]] = [[] for _ in range(self.count)]
+        for state, c in enumerate(template.class_of.tolist()):
+            self._states[c].append(state)
+        #: Per class: blocker -> register; blocker -1 is the states' own, and comes first.
+        self._registers: list[dict[int, int]] = [{-1: 0} for _ in self._states]
+        for source, blocker in zip(template.source.tolist(), template.blocker.tolist(), strict=True):
+            known = self._registers[template.class_of[source]]
+            known.setdefault(blocker, len(known))
         self._lane = np.zeros(template.class_of.size, np.int64)
         self._bundle = np.zeros(template.class_of.size, np.int64)
-        self._registers = self._number_registers()
-        self.registers = [len(known) for known in self._registers]
-        self._bundles, members = self._lay_out_lanes()
+        self._bundles = self._lay_out_lanes()
         self.bundle_from = np.cumsum([0, *map(len, self._bundles)])
         self.lanes = [part[-1][1] for part in self._bundles]
-        self._read_by, self._emptied_by = self._find_readers()
-        self.tables = self._make_tables(members)
+        self.tables = self._make_tables()
 
-    def _make_tables(self, members: list[list[tuple[int, int]]]) -> dict[str, np.ndarray]:
-        t, order = self._t, range(self.count)
-        into, outside = self._sort_transitions()
-        starts: list[list[tuple[int, ...]]] = [[] for _ in order]
-        for state in np.flatnonzero(t.is_start).tolist():
-            starts[t.class_of[state]].append((t.position[state], self._lane[state], t.state_window[state]))
-        sources: list[dict[int, dict[tuple[int, int], int]]] = [{} for _ in order]
+    def _lay_out_lanes(self) -> list[list[tuple[int, int, int]]]:
+        """Per class: (first lane, end, group) per bundle."""
+        t, all_bundles, number = self._t, [], 0
+        for states in self._states:
+            bundles: dict[tuple[tuple[bool, ...], int], list[int]] = {}
+            for state in states:
+                marks = tuple(bool(mark) for mark in self._measured[:, state])
+                bundles.setdefault((marks, int(t.state_variable[state])), []).append(state)
+            groups = {marks: i for i, marks in enumerate(dict.fromkeys(marks for marks, _ in bundles))}
+            lane, laid = 0, []
+            for key in sorted(bundles, key=lambda key: groups[key[0]]):
+                first = lane
+                for state in sorted(bundles[key], key=lambda state: (int(t.state_window[state]), state)):
+                    self._lane[state], self._bundle[state] = lane, number
+                    lane += int(self._slots[t.state_window[state]])
+                laid.append((first, lane, groups[key[0]]))
+                number += 1
+            all_bundles.append(laid)
+        return all_bundles
+
+    def _make_tables(self) -> dict[str, np.ndarray]:
+        t, order, lane = self._t, range(self.count), self._lane.tolist()
+        returns, outside = self._sort_transitions()
+        sources: list[dict[int, dict[int, int]]] = [{} for _ in order]
         targets: list[set[int]] = [set() for _ in order]
         for c, part in enumerate(outside):
-            for position, lane, source, *_ in part:
+            for to, source, *_ in part:
                 counts = sources[c].setdefault(source, {})
-                counts[position, lane] = counts.get((position, lane), 0) + 1
+                counts[to] = counts.get(to, 0) + 1
                 targets[source].add(c)
         kinds = t.query_window.tolist()
-        slot_of = [kinds[:query].count(kind) for query, kind in enumerate(kinds)]
+        self.slot_of = table(kinds[:query].count(kind) for query, kind in enumerate(kinds))
         finals: list[list[tuple[int, ...]]] = [[] for _ in order]
         for query, state in zip(t.final_query.tolist(), t.final_state.tolist(), strict=True):
-            place = kinds[query], slot_of[query], t.position[state], self._lane[state]
-            finals[t.class_of[state]].append(place)
-        self.slot_of = np.array(slot_of, np.int64)
-        lanes, most = np.array([0, *self.lanes]), max(self.positions, default=1)
-        every = [(c, p) for c in order for p in range(self.positions[c])]
-        reached = [[r for (at, _), r in self._registers[c].items() if at == p] for c, p in every]
-        sizes = [lanes * [0, *counts] for counts in (self.registers, self.positions)]
-        bits = np.zeros((len(self._measured), self.bundle_from[-1]), np.int64)
+            finals[t.class_of[state]].append((kinds[query], int(self.slot_of[query]), lane[state]))
+        self.marks = np.zeros((len(self._measured), self.bundle_from[-1]), np.int64)
         for k, state in zip(*np.nonzero(self._measured), strict=True):
-            bits[k, self._bundle[state]] |= 1 << int(t.position[state])
-        self.marks = bits  # [measures, bundles]: bit p: rows at position p are measured
-        #: Lanes of all vectors: registers, what comes from outside, what waits for the end of a time, scratch memory.
-        totals, incoming = int(sizes[0].sum()), int(sizes[1].sum())
-        self.pending_at, self.scratch_at = totals + incoming, totals + incoming + most * int(lanes.max())
-        self.size = self.scratch_at + int(max(sizes[0].max(), lanes.max()))
+            self.marks[k, self._bundle[state]] = 1
+        #: Lanes of all vectors: registers, what comes from outside, scratch memory.
+        lanes, registers = np.array([0, *self.lanes]), [0, *map(len, self._registers)]
+        totals = int((lanes * registers).sum())
+        self.scratch_at = totals + int(lanes.sum())
+        self.size = self.scratch_at + int(lanes.max())
+        windows = t.state_window.tolist()
         return {
-            "lanes_of": table(self.lanes), "positions_of": table(self.positions), "registers_of": table(self.registers),
-            "most_in_of": table(max(len(into[c, p]) for p in range(self.positions[c])) for c in order),
-            "total_at": np.cumsum(sizes[0])[:-1], "outside_at": totals + np.cumsum(sizes[1])[:-1],
-            "position_from": np.cumsum([0, *self.positions]), "bundle_from": self.bundle_from,
-            **_lay_flat([into[place] for place in every], "in_from", ["in_register"]),
-            **_lay_flat(reached, "out_from", ["out_register"]),
+            "lanes_of": table(self.lanes), "registers_of": table(registers[1:]),
+            "total_at": np.cumsum(lanes * registers)[:-1], "outside_at": totals + np.cumsum(lanes)[:-1],
+            "bundle_from": self.bundle_from,
+            **_lay_flat(returns, "in_from", ["in_register"]),
             **_lay_flat(self._bundles, "", ["bundle_first", "bundle_end", "bundle_group"]),
-            **_lay_flat(members, "member_from", ["member_lane", "member_kind"]),
-            **_lay_flat(starts, "start_from", ["start_position", "start_lane", "start_kind"]),
+            **_lay_flat(
+                [[(lane[s], windows[s]) for s in part] for part in self._states],
+                "member_from", ["member_lane", "member_kind"],
+            ),
+            **_lay_flat(
+                [[(lane[s], windows[s]) for s in part if t.is_start[s]] for part in self._states],
+                "start_from", ["start_lane", "start_kind"],
+            ),
             **_lay_flat(outside, "in_outside_from", [
-                "outside_position", "outside_lane", "outside_source", "outside_register", "outside_source_lane",
-                "outside_kind",
+                "outside_lane", "outside_source", "outside_register", "outside_source_lane", "outside_kind",
             ]),
             **_lay_flat(
                 [[(source, max(counts.values())) for source, counts in part.items()] for part in sources],
                 "source_from", ["source_class", "source_count"],
             ),
             **_lay_flat([sorted(part) for part in targets], "target_from", ["target_class"]),
-            **_lay_flat(finals, "final_from", ["final_kind", "final_slot", "final_position", "final_lane"]),
+            **_lay_flat(finals, "final_from", ["final_kind", "final_slot", "final_lane"]),
             "slots": table(self._slots.tolist()),
             "queries_of": np.bincount(t.query_window, minlength=len(self._slots)).astype(np.int64),
         }  # fmt: skip
 
-    def _number_registers(self) -> list[dict[tuple[int, int], int]]:
-        """Per class: (position, blocker) -> register; blocker -1 is the position's own, and comes first."""
-        registers = [{(p, -1): p for p in range(count)} for count in self.positions]
-        for source, blocker in zip(self._t.source.tolist(), self._t.blocker.tolist(), strict=True):
-            known = registers[self._t.class_of[source]]
-            known.setdefault((int(self._t.position[source]), blocker), len(known))
-        return registers
-
-    def _lay_out_lanes(self) -> tuple[list[list[tuple[int, int, int]]], list[list[tuple[int, int]]]]:
-        """Per class: (first lane, end, group) per bundle, and (lane, window) per member."""
-        t, all_bundles, all_members, number = self._t, [], [], 0
-        for states, positions, count in zip(self._states, self.positions, self._members, strict=True):
-            bundles: dict[tuple[tuple[bool, ...], tuple[int, ...]], list[int]] = {}
-            for member in range(count):
-                own = [states[p, member] for p in range(positions)]
-                if len({int(t.state_window[s]) for s in own}) > 1:
-                    raise ValueError("the states of a member of a class live in windows of one kind")
-                marks = tuple(bool(mark) for mark in self._measured[:, own].ravel())
-                bundles.setdefault((marks, tuple(int(t.state_variable[s]) for s in own)), []).append(member)
-            groups = {marks: i for i, marks in enumerate(dict.fromkeys(marks for marks, _ in bundles))}
-            lane, laid, members = 0, [], [(0, 0)] * count
-            for key in sorted(bundles, key=lambda key: groups[key[0]]):
-                first = lane
-                for member in sorted(bundles[key], key=lambda i: (int(t.state_window[states[0, i]]), i)):
-                    kind = int(t.state_window[states[0, member]])
-                    for p in range(positions):
-                        self._lane[states[p, member]] = lane
-                        self._bundle[states[p, member]] = number
-                    members[member] = (lane, kind)
-                    lane += int(self._slots[kind])
-                laid.append((first, lane, groups[key[0]]))
-                number += 1
-            all_bundles.append(laid)
-            all_members.append(members)
-        return all_bundles, all_members
-
-    def _sort_transitions(self) -> tuple[dict[tuple[int, int], list[int]], list[list[tuple[int, ...]]]]:
-        """Registers that lead into (class, position), and per class what comes from outside."""
+    def _sort_transitions(self) -> tuple[list[list[int]], list[list[tuple[int, ...]]]]:
+        """Per class the registers that lead back into its states, and what comes from outside."""
         t = self._t
-        outside: list[list[tuple[int, ...]]] = [[] for _ in range(self.count)]
-        into: dict[tuple[int, int], list[int]] = {
-            (c, p): [] for c in range(self.count) for p in range(self.positions[c])
-        }
-        inside = 0
+        outside: list[list[tuple[int, ...]]] = [[] for _ in self._states]
+        returns: list[dict[int, list[int]]] = [{state: [] for state in states} for states in self._states]
         for source, target, blocker in zip(t.source.tolist(), t.target.tolist(), t.blocker.tolist(), strict=True):
             c, d = int(t.class_of[target]), int(t.class_of[source])
-            register = self._registers[d][int(t.position[source]), blocker]
-            if t.state_window[source] != t.state_window[target]:
+            register, kind = self._registers[d][blocker], int(t.state_window[target])
+            if t.state_window[source] != kind:
                 raise ValueError(f"the transition from state {source} to {target} joins windows of two kinds")
-            inside += c == d
-            if c != d:
-                place = t.position[target], self._lane[target], d, register, self._lane[source], t.state_window[target]
-                outside[c].append(place)
-            elif t.member[source] != t.member[target]:
-                raise ValueError(f"the transition from state {source} to {target} joins two members of class {c}")
-            elif t.member[source] == 0:
-                into[c, int(t.position[target])].append(register)
-        if inside != sum(len(part) * self._members[c] for (c, _), part in into.items()):
-            raise ValueError("the members of a class must have the same transitions inside it")
-        return into, outside
-
-    def _find_readers(self) -> tuple[list[dict[int, list[tuple[int, int]]]], list[dict[int, int]]]:
-        """Per class and letter: the bundles that read it, each with the position; and the registers that it empties."""
-        t = self._t
-        reads: list[dict[int, list[tuple[int, int]]]] = [{} for _ in range(self.count)]
-        for state, variable in enumerate(t.state_variable.tolist()):
-            c = int(t.class_of[state])
-            place = int(self._bundle[state] - self.bundle_from[c]), int(t.position[state])
-            places = reads[c].setdefault(variable, [])
-            if place not in places:
-                places.append(place)
-        empties: list[dict[int, int]] = [{} for _ in range(self.count)]
-        for c, known in enumerate(self._registers):
-            for (_, blocker), register in known.items():
-                if blocker >= 0:
-                    empties[c][blocker] = empties[c].get(blocker, 0) | 1 << register
-        return reads, empties
+            if source == target:
+                returns[c][target].append(register)
+            elif c == d:
+                raise ValueError(f"the transition from state {source} to {target} joins two states of class {c}")
+            else:
+                outside[c].append((int(self._lane[target]), d, register, int(self._lane[source]), kind))
+        if any(len({tuple(sorted(own)) for own in part.values()}) > 1 for part in returns):
+            raise ValueError("the states of a class must have the same transitions to themselves")
+        return [next(iter(part.values())) for part in returns], outside
 
     @property
     def letters(self) -> list[int]:
         """The letters that mean anything."""
-        parts = [set(part) for part in self._read_by] + [set(part) for part in self._emptied_by]
-        return sorted(set().union(*parts))
+        return sorted({*self._t.state_variable.tolist(), *self._t.blocker[self._t.blocker >= 0].tolist()})
 
     def read_patterns(self, letters: np.ndarray) -> dict[str, Any]:
         """What patterns of letters mean: one entry per pattern and class that reads it, or empties registers at it.
@@ -259,21 +204,23 @@ class MergedTables:
         entries: list[np.ndarray] = []
         accept: list[np.ndarray] = []
         accepts = 0
-        for c, (reads, empties) in enumerate(zip(self._read_by, self._emptied_by, strict=True)):
-            bits = np.zeros((len(letters), len(self._bundles[c])), np.int64)
+        for c, (states, registers) in enumerate(zip(self._states, self._registers, strict=True)):
+            reads = np.zeros((len(letters), len(self._bundles[c])), np.int64)
+            for bundle, letter in {
+                (self._bundle[s] - self.bundle_from[c], int(self._t.state_variable[s])) for s in states
+            }:
+                reads[:, bundle] = has_letter(letters, letter)
             emptied = np.zeros(len(letters), np.int64)
-            for letter in {*reads, *empties}:
-                there = has_letter(letters, letter)
-                for bundle, position in reads.get(letter, ()):
-                    bits[:, bundle] |= there << position
-                emptied |= there * empties.get(letter, 0)
-            found = np.flatnonzero(bits.any(axis=1) | (emptied != 0))
-            bits = bits[found]
-            differs = (bits != bits[:, :1]).any(axis=1)
-            place = accepts + (np.cumsum(differs) - differs) * bits.shape[1]
-            columns = found, np.full(found.size, c), np.where(differs, DIFFERS, bits[:, 0]), place, emptied[found]
+            for blocker, register in registers.items():
+                if blocker >= 0:
+                    emptied |= has_letter(letters, blocker) << register
+            found = np.flatnonzero(reads.any(axis=1) | (emptied != 0))
+            reads = reads[found]
+            differs = (reads != reads[:, :1]).any(axis=1)
+            place = accepts + (np.cumsum(differs) - differs) * reads.shape[1]
+            columns = found, np.full(found.size, c), np.where(differs, DIFFERS, reads[:, 0]), place, emptied[found]
             entries.append(np.stack(columns))
-            accept.append(bits[differs].reshape(-1))
+            accept.append(reads[differs].reshape(-1))
             accepts += accept[-1].size
         every = np.concatenate([np.zeros((5, 0), np.int64), *entries], axis=1)
         every = every[:, np.argsort(every[0], kind="stable")]

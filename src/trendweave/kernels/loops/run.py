@@ -42,11 +42,14 @@ def is_interpreted(steps: int, shape: Hashable) -> bool:
     return _interpreted_steps.get(shape, 0) + steps <= PATIENCE
 
 
-def note_interpreted(steps: int, shape: Hashable) -> None:
-    """Remember that a loop was interpreted."""
+def interprets(steps: int, shape: Hashable) -> bool:
+    """The same of a loop that is about to run, which is remembered."""
+    if not is_interpreted(steps, shape):
+        return False
     if len(_interpreted_steps) > MOST_SHAPES:
         _interpreted_steps.clear()
     _interpreted_steps[shape] = _interpreted_steps.get(shape, 0) + steps
+    return True
 
 
 def run_loop(name: str, text: str, takes: tuple[str, ...], values: Mapping[str, Any], interpreted: bool) -> None:

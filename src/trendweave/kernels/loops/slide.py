@@ -10,8 +10,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
+
+from trendweave.kernels.aggregates.blocks import Blocks
+from trendweave.kernels.inputs import Rows
 from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape
-from trendweave.kernels.loops.matrices import Matrices
+from trendweave.kernels.loops.matrices import Matrices, fold_arguments
+from trendweave.kernels.loops.run import run_loop
 
 
 @lru_cache(maxsize=256)
@@ -130,3 +135,21 @@ class _Slide(Matrices):
         with text.block_if("fits[out]" if checked else None):
             for part in range(parts):
                 text.put(f"results[out * {parts} + {part}] = total{part}" if parts > 1 else "results[out] = total0")
+
+
+def run_slide(
+    shape: FoldShape, blocks: Blocks, rows: Rows, values: np.ndarray, results: np.ndarray, interpreted: bool
+) -> np.ndarray:
+    """Totals of all windows of blocks, into `results`; whether each fits."""
+    fits = np.ones(len(results), np.bool_)
+    text, takes = write_slide(shape)
+    numbers = (shape.past + 1) * shape.components
+    longest = int((blocks.row_end - blocks.row_start).max())
+    given = fold_arguments(shape, rows, (blocks.row_start, blocks.row_end), values) | {
+        "segment": blocks.segment, "first_window": blocks.window, "windows": blocks.lanes, "offset": blocks.offset,
+        "window_first": rows.window_first, "window_last": rows.window_last,
+        **{name: np.zeros(2 * numbers * (shape.past + 1), results.dtype) for name in ("newer", "matrix")},
+        "older": np.zeros(longest * numbers, results.dtype), "results": results.reshape(-1), "fits": fits,
+    }  # fmt: skip
+    run_loop("slide", text, takes, given, interpreted)
+    return fits

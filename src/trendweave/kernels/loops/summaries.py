@@ -8,7 +8,7 @@ these do not fit), sums of floats (float64; decimals where trends are too many f
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from typing import Any, NamedTuple
@@ -16,42 +16,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trendweave.kernels.aggregates import exact_numbers as exact
-from trendweave.kernels.aggregates.entry import find_states, read_linear, tidy
-from trendweave.kernels.columns import make_writable
+from trendweave.kernels.aggregates.entry import (
+    Component,
+    Measured,
+    Places,
+    find_states,
+    read_linear,
+    read_values,
+    sort_out,
+    tidy,
+)
 from trendweave.kernels.inputs import NO_TREND, NO_VALUE, Aggregate, Measure, Results, Rows, Template
 from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape, fold_shape
-from trendweave.kernels.loops.matrices import LIMB_BITS, write_apply, write_fold_on
-from trendweave.kernels.loops.run import is_interpreted, note_interpreted, run_loop
+from trendweave.kernels.loops.matrices import LIMB_BITS, run_apply, run_fold
+from trendweave.kernels.loops.run import interprets
 from trendweave.kernels.loops.vectors import Numbers
 
 #: Sums of floats beyond all floats: as precise, and of any size.
 DECIMALS = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 #: Added to codes that two numbers which are no codes stand among.
 _SHIFT = 2**64
-
-
-class Measured(NamedTuple):
-    """An aggregate without its arrays: its kind, the mask of variables whose occurrences count, whether values are
-    floats, and the number of the column it reads.
-
-    Measures with the same number of a column are handed the same values and the same `valid`, and share their numbers.
-    None: a column of its own; for a count, none at all: every occurrence counts.
-    """
-
-    kind: str
-    variables: int
-    floats: bool = False
-    column: int | None = None
-
-
-class Component(NamedTuple):
-    """What a component adds up, or the largest of what it is: `values` False counts occurrences that are valid.
-    `aggregate` is the number of the aggregate whose arrays are read, None where every occurrence counts."""
-
-    variables: int
-    aggregate: int | None
-    values: bool = True
-    turned: bool = False  # the smallest value is the largest of those that are turned around
 
 
 @dataclass(frozen=True)
@@ -89,7 +73,7 @@ class Algebra:
 
     measures: tuple[Measured, ...]
     groups: tuple[Group, ...]
-    places: tuple[tuple[tuple[int, int] | None, tuple[int, int] | None], ...]
+    places: Places
     exact: bool
 
 
@@ -135,28 +119,7 @@ def make_algebra(
         resets: Pairs (state, variable): rows of the variable make trends in the state nothing.
     """
     exactly = numbers == "exact"
-    parts: list[list[Component]] = [[], [], []]
-    of_column: dict[int | None, int] = {}
-    for number, measure in sorted(enumerate(measures), key=lambda pair: pair[1].kind == Measure.COUNT):
-        of_column.setdefault(measure.column, number)  # counts last: they may come without values
-
-    def place(group: int, component: Component) -> tuple[int, int]:
-        if component not in parts[group]:
-            parts[group].append(component)
-        return group, parts[group].index(component)
-
-    places = []
-    for number, measure in enumerate(measures):
-        counted = summed = None
-        reads = number if measure.column is None else of_column[measure.column]
-        if measure.kind in (Measure.MIN, Measure.MAX):
-            summed = place(2, Component(measure.variables, reads, turned=measure.kind == Measure.MIN))
-        if measure.kind in (Measure.COUNT, Measure.AVG):
-            always = measure.kind == Measure.COUNT and measure.column is None
-            counted = place(0, Component(measure.variables, None if always else reads, values=False))
-        if measure.kind in (Measure.SUM, Measure.AVG):
-            summed = place(1 if measure.floats and exactly else 0, Component(measure.variables, reads))
-        places.append((counted, summed))
+    parts, places = sort_out(measures, exactly)
     kinds = (Numbers.INT64 if exactly else Numbers.FLOAT64, Numbers.FLOAT64, Numbers.LARGEST)
     groups = []
     for kind, components in zip(kinds, parts, strict=True):
@@ -164,7 +127,7 @@ def make_algebra(
         shape = fold_shape(template, states, kind, 1)
         shape = replace(shape, resets=tuple(resets), is_vector=only_beginnings)
         groups.append(Group(shape, tuple(components), exactly or kind is Numbers.LARGEST))
-    return Algebra(tuple(measures), tuple(groups), tuple(places), exactly)
+    return Algebra(tuple(measures), tuple(groups), places, exactly)
 
 
 def no_summaries(algebra: Algebra) -> Summaries:
@@ -205,23 +168,16 @@ def extend(
 
 def _read_values(group: Group, aggregates: Sequence[Aggregate], count: int) -> tuple[np.ndarray, np.ndarray]:
     """What rows add to each component, and where that is a code that stands for something else, or no number."""
-    values = np.ones((len(group.components), count), group.kind)
-    odd = np.zeros(values.shape, np.bool_)
+    if group.shape.numbers is not Numbers.LARGEST:
+        values = read_values(group.components, aggregates, count, group.kind)
+        return values, np.isnan(values)
+    values, odd = np.full((len(group.components), count), NO_VALUE), np.zeros((len(group.components), count), np.bool_)
     for row, is_odd, part in zip(values, odd, group.components, strict=True):
-        if part.aggregate is None:
-            continue
-        given = aggregates[part.aggregate]
-        if group.shape.numbers is Numbers.LARGEST:
-            codes = exact.order_codes(np.asarray(given.values))
-            row[:] = ~codes if part.turned else codes
-            is_odd[:] = row <= NO_VALUE
-        elif part.values:
-            row[:] = np.asarray(given.values)
-            is_odd[:] = np.isnan(row)
-        if given.valid is not None:
-            missing = NO_VALUE if group.shape.numbers is Numbers.LARGEST else 0
-            unknown = ~np.asarray(given.valid, np.bool_)
-            row[unknown], is_odd[unknown] = missing, False
+        given = aggregates[part.aggregate or 0]
+        codes = exact.order_codes(np.asarray(given.values))
+        known = np.True_ if given.valid is None else np.asarray(given.valid, np.bool_)
+        row[:] = np.where(known, ~codes if part.turned else codes, NO_VALUE)
+        is_odd[:] = known & (row <= NO_VALUE)
     return values, odd
 
 
@@ -264,37 +220,7 @@ def _fold(
     """Fold runs of rows onto matrices, in place; whether they fit."""
     shape = replace(group.shape, words=rows.letters.shape[1])
     steps = rows.tick.size * (shape.past + sum(map(len, shape.sources))) * shape.components * shape.lines
-    interpreted = is_interpreted(steps, shape)
-    if interpreted:
-        note_interpreted(steps, shape)
-    return _run_fold(shape, runs, rows, values, numbers, interpreted)
-
-
-def _run_fold(
-    shape: FoldShape, runs: tuple[np.ndarray, np.ndarray], rows: Rows, values: np.ndarray, numbers: np.ndarray,
-    interpreted: bool, more: Mapping[str, Any] | None = None,
-) -> np.ndarray:  # fmt: skip
-    fits = np.ones(runs[0].size, np.bool_)
-    text, takes = write_fold_on(shape)
-    letters = make_writable(np.ascontiguousarray(rows.letters)).reshape(-1)
-    given = {
-        "row_start": make_writable(runs[0]), "row_end": make_writable(runs[1]), "tick": make_writable(rows.tick),
-        "letters": letters.view(np.int64), "values": values.reshape(-1),
-        "total": np.zeros(2 * shape.components * (shape.past + 1) * shape.lines, numbers.dtype),
-        "results": numbers.reshape(-1), "fits": fits, **_tables(shape), **(more or {}),
-    }  # fmt: skip
-    run_loop("fold_on", text, takes, given, interpreted)
-    return fits
-
-
-def _tables(shape: FoldShape) -> dict[str, np.ndarray]:
-    """The template, for texts that do not write it out."""
-    bounds = np.cumsum([0, *map(len, shape.sources)])
-    return {
-        "variable": np.array(shape.variable, np.int64), "final": np.array(shape.final, np.int64),
-        "sources": np.array([source for of_state in shape.sources for source in of_state], np.int64),
-        "source_from": bounds.astype(np.int64), "counted": np.array(shape.counted, np.int64).reshape(-1),
-    }  # fmt: skip
+    return run_fold(shape, runs, rows, values, numbers, interprets(steps, shape))
 
 
 def _fold_wide(
@@ -311,12 +237,11 @@ def _fold_wide(
     maps.numbers[chosen] = 0
     if group.shape.numbers is Numbers.INT64:
         steps = 4 * index.size * (shape.past + sum(map(len, shape.sources))) * shape.components * shape.lines
-        if not is_interpreted(steps, shape):
+        if not interprets(steps, shape):
             maps.wide[chosen] = _fold_limbs(shape, runs, some, plain, starts)
         else:
-            note_interpreted(steps, shape)
             numbers = np.array([unpack(words, group.cells) for words in starts], object)
-            _run_fold(shape, runs, some, plain, numbers, True)
+            run_fold(shape, runs, some, plain, numbers, True)
             maps.wide[chosen] = [pack(cells) for cells in numbers.tolist()]
         narrow(group, chosen, maps)
         return
@@ -325,7 +250,7 @@ def _fold_wide(
         row[:] = widen_codes(numbers, is_odd) if group.kind is np.int64 else _widen(group, numbers)
     numbers = np.array(starts, object)
     with localcontext(DECIMALS):
-        _run_fold(shape, runs, some, given, numbers, True)
+        run_fold(shape, runs, some, given, numbers, True)
     for one, cells in zip(chosen.tolist(), numbers.tolist(), strict=True):
         maps.wide[one] = cells
 
@@ -368,7 +293,7 @@ def _fold_limbs(
             more = {"total": np.zeros(size, np.int64), "first_limbs": needed[now], "most_limbs": limbs}
             more |= {"digits": digits, **scratch}
             of_values = exact.to_digits(values, digits)
-            fits = _run_fold(shape, (runs[0][now], runs[1][now]), rows, of_values, numbers, False, more)
+            fits = run_fold(shape, (runs[0][now], runs[1][now]), rows, of_values, numbers, False, more)
             ready = numbers.reshape(now.size, -1, limbs, shape.lines)[fits].transpose(0, 1, 3, 2)
             found[now[fits]] = _write_limbs(ready.reshape(-1, limbs), cells)
             pending = np.setdiff1d(pending, now[fits])
@@ -400,19 +325,8 @@ def _read_limbs(wide: list[bytes], cells: int, most: int) -> np.ndarray:
 
 def _write_limbs(limbs: np.ndarray, cells: int) -> list[bytes]:
     """The inverse, of int64[summaries * cells, limbs] between which all is carried."""
-    sign = limbs[:, -1:] >> 63
-    digits = (np.concatenate([limbs, sign, sign, sign, sign], axis=1) & (2**LIMB_BITS - 1)).view(np.uint64)
-    begin = 64 * np.arange(limbs.shape[1] * LIMB_BITS // 64 + 1)
-    first = begin // LIMB_BITS
-    words = digits[:, first] >> (begin - first * LIMB_BITS).astype(np.uint64)
-    for more in (1, 2, 3):
-        shift = (first + more) * LIMB_BITS - begin
-        further = digits[:, first + more] << np.minimum(shift, 63).astype(np.uint64)
-        words |= np.where(shift < 64, further, np.uint64(0))
-    tells = words != sign.view(np.uint64)
-    tells[:, 1:] |= ((words[:, :-1] ^ sign.view(np.uint64)) >> np.uint64(63)).astype(np.bool_)
-    lengths = np.where(tells.any(axis=1), words.shape[1] - np.argmax(tells[:, ::-1], axis=1), 1)
-    width = lengths.reshape(-1, cells).max(axis=1).tolist()
+    words = exact.settle_numbers(limbs, LIMB_BITS, limbs.shape[1] * LIMB_BITS // 64 + 2).T
+    width = exact.count_words(words).reshape(-1, cells).max(axis=1).tolist()
     of_summaries = words.reshape(-1, cells, words.shape[1])
     return [one[:, :size].tobytes() for one, size in zip(of_summaries, width, strict=True)]
 
@@ -506,10 +420,7 @@ def _apply_all(group: Group, maps: Maps, low: np.ndarray, high: np.ndarray) -> n
     shape = replace(group.shape, words=1, resets=())
     results = np.zeros((low.size, shape.components), group.kind)
     steps = int((high - low).sum()) * shape.past * shape.components * shape.lines
-    interpreted = is_interpreted(steps, shape)
-    if interpreted:
-        note_interpreted(steps, shape)
-    fits = _run_apply(shape, maps.numbers, (low, high), results, interpreted)
+    fits = run_apply(shape, maps.numbers, (low, high), results, interprets(steps, shape))
     if not group.widens:
         return results
     if group.kind is np.float64:
@@ -529,7 +440,7 @@ def _apply_all(group: Group, maps: Maps, low: np.ndarray, high: np.ndarray) -> n
     wide = np.zeros((chosen.size, shape.components), object)
     bounds = place, place + (high - low)[chosen]
     with localcontext(DECIMALS):
-        _run_apply(_wide_shape(replace(group, shape=shape)), np.array(cells, object), bounds, wide, True)
+        run_apply(_wide_shape(replace(group, shape=shape)), np.array(cells, object), bounds, wide, True)
     results = results.astype(object)
     results[chosen] = wide
     if group.shape.numbers is Numbers.LARGEST:  # the others in the same way
@@ -543,23 +454,3 @@ def _any_between(flags: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.nda
     """Whether any flag between low and high is set."""
     counts = np.concatenate([[0], np.cumsum(flags)])
     return counts[high] > counts[low]
-
-
-def _run_apply(
-    shape: FoldShape, maps: np.ndarray, bounds: tuple[np.ndarray, np.ndarray], results: np.ndarray, interpreted: bool
-) -> np.ndarray:
-    fits = np.ones(bounds[0].size, np.bool_)
-    if shape.is_vector:  # what ends trends is all there is to read
-        is_there = bounds[1] > bounds[0]
-        ends = maps[bounds[0][is_there]].reshape(-1, shape.past, shape.components)[:, list(shape.final)]
-        largest = shape.numbers is Numbers.LARGEST
-        results[~is_there] = NO_TREND if largest else 0
-        results[is_there] = ends.max(axis=1, initial=NO_TREND) if largest else ends.sum(axis=1)
-        return fits
-    text, takes = write_apply(shape)
-    given = {
-        "low": bounds[0], "high": bounds[1], "maps": make_writable(maps).reshape(-1), "results": results.reshape(-1),
-        "fits": fits, "vector": np.zeros(2 * shape.components * (shape.past + 1), results.dtype), **_tables(shape),
-    }  # fmt: skip
-    run_loop("apply", text, takes, given, interpreted)
-    return fits

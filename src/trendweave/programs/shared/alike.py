@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +17,15 @@ import pyarrow.compute as pc
 
 from trendweave.errors import TrendweaveError
 from trendweave.language.printer import print_expression
-from trendweave.planning.plan import GroupColumn, KeyColumn, SessionWindow
+from trendweave.planning.plan import KeyColumn, SessionWindow
 from trendweave.planning.preparation import Preparation, prepare
 from trendweave.programs.program import Carry, Output, PartialResults, Program, Scope, Steps
 from trendweave.programs.shared.constant_index import VariableRules, index_variables
 from trendweave.programs.shared.copies import Copies, RowCopies
+from trendweave.programs.shared.members import MemberParts, by_member, group_by_member
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import MEMBER, Found, MemberError, OneView, Part, UnitStep, WrappedSteps
+from trendweave.programs.shared.unit import MEMBER, Found, MemberError, Part, Unit, UnitStep
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts
 from trendweave.programs.trends.program import (
     PartialAggregates,
@@ -33,17 +34,14 @@ from trendweave.programs.trends.program import (
 )
 from trendweave.programs.trends.session_steps import SessionSteps
 from trendweave.programs.trends.steps import TrendSteps
-from trendweave.results.partial_table import group_names
 from trendweave.rows.encoded import CHUNK, LETTERS, TIME
 from trendweave.sharing.constants import Alike
 
 T = TypeVar("T")
-#: The type of a rule's number.
-_NUMBER = pa.int32()
 
 
 @dataclass(frozen=True)
-class AlikeUnit(OneView):
+class AlikeUnit(Unit):
     """Rules of one shape.
 
     `base` says what rows must have: those that some rule wants, and the values that constants are compared with.
@@ -54,18 +52,14 @@ class AlikeUnit(OneView):
     base: TrendAggregates | TrendLists
     inner: TrendAggregates | TrendLists
     variables: tuple[VariableRules, ...]
-    first: int = 0
 
     @property
     def members(self) -> tuple[int, ...]:
         return self.alike.members
 
     @property
-    def source(self) -> Program:
-        return self.base
-
-    def placed(self, first: int) -> AlikeUnit:
-        return replace(self, first=first)
+    def sources(self) -> tuple[Program, ...]:
+        return (self.base,)
 
     # All at once
 
@@ -108,12 +102,11 @@ class AlikeUnit(OneView):
 
     def _finish(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Found]:
         if self._comes_in_order:
-            for batch in batches:
-                yield Found(_put_first(pa.Table.from_batches([batch])), None)
+            yield from (Found(by_member(pa.Table.from_batches([batch])), None) for batch in batches)
             return
         found = [pa.Table.from_batches([batch]) for batch in batches]
         if found:
-            yield Found(_put_first(_sort_by_member(pa.concat_tables(found))), None)
+            yield Found(by_member(pa.concat_tables(found)), None)
 
     @property
     def _comes_in_order(self) -> bool:
@@ -129,33 +122,45 @@ class AlikeUnit(OneView):
     # In parts
 
     def mergers(self) -> tuple[PartialResults | None, ...]:
-        return (None if self.base.partials() is None else AlikeParts(self),)
+        return (None if self.base.partials() is None else self._partials,)
 
     def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
-        if self.mergers()[0] is not None:
-            for table in self.copy_rows(self.view(rows), rows.metrics):
-                for part in in_halves(table, lambda copies: self._partials.compute(copies, scope)):
-                    yield Part(part, 0)
+        if self.mergers()[0] is None:
+            yield from super().parts(rows, scope)
             return
-        yield from (Part(found.table, 0, found) for found in self.compute(rows, scope))
+        for table in self.copy_rows(self.view(rows), rows.metrics):
+            for part in in_halves(table, lambda copies: self._partials.compute(copies, scope)):
+                yield Part(part, 0)
 
     def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
-        return Found(_put_first(_sort_by_member(self._partials.merge(parts, scope))), None)
+        return Found(self._partials.merge(parts, scope), None)
 
     @property
-    def _partials(self) -> PartialAggregates:
+    def _partials(self) -> MemberParts:
         assert isinstance(self.inner, TrendAggregates), "only aggregates are merged"
-        return PartialAggregates(self.inner)
+        return MemberParts(PartialAggregates(self.inner))
 
     # Piece by piece
 
-    def steps(self, in_parts: bool, early: bool = False) -> AlikeSteps | None:
-        in_parts = in_parts and self.mergers()[0] is not None
-        steps = self._make_steps(in_parts, SharingMetrics())
-        return None if steps is None else AlikeSteps(steps, self, in_parts)
+    def steps(self, in_parts: bool, early: bool = False) -> Steps | None:
+        return self._make_steps(in_parts, SharingMetrics())
+
+    def step(
+        self, steps: Any, in_parts: bool, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None
+    ) -> UnitStep:
+        """The same steps, counting what they copy."""
+        return super().step(self._make_steps(in_parts, rows.metrics), in_parts, rows, carry, before, watermark)
+
+    def peek(self, steps: Any, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
+        return super().peek(self._make_steps(False, rows.metrics), rows, changed, before)
+
+    @property
+    def _owner(self) -> None:
+        """Rows of several rules say whose they are."""
 
     def _make_steps(self, in_parts: bool, metrics: SharingMetrics) -> Steps | None:
         """Those of any rule: rows wait, or are carried, before they are copied."""
+        in_parts = in_parts and self.mergers()[0] is not None
         window, kind = self.base.plan.window, self.base.time_type
         keys = self.base.preparation.partition_key
 
@@ -217,79 +222,22 @@ class AlikeUnit(OneView):
         return pa.array(["; ".join(row) for row in zip(*columns, strict=True)])
 
 
-@dataclass(frozen=True, slots=True)
-class AlikeParts:
-    """Parts of aggregates of all rules, merged by rule, window and group."""
-
-    unit: AlikeUnit
-    of_stretches = False
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.unit._partials.schema
-
-    @property
-    def together(self) -> tuple[str, ...]:
-        """Where rows are limited, groups of a window meet: those of one rule."""
-        names = self.unit._partials.together
-        own = group_names(self.unit.inner.plan)[0]
-        return names if own in names else (*names, own)
-
-    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        return self.unit._partials.compute(rows, scope)
-
-    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        return self.unit._partials.merge(parts, scope)
-
-
-@dataclass(frozen=True, slots=True)
-class AlikeSteps(WrappedSteps):
-    """Steps of all rules at once: windows close for all of them at the same times."""
-
-    unit: AlikeUnit
-    in_parts: bool
-
-    def step(self, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None) -> UnitStep:
-        step = self._counting(rows).step(self.unit.view(rows), carry, before, watermark)
-        tables = [pa.Table.from_batches([batch]) for batch in step.batches]
-        if self.in_parts:
-            return UnitStep([Part(table, 0) for table in tables], step.carry)
-        return UnitStep([Found(table, None) for table in tables], step.carry)
-
-    def peek(self, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
-        for batch in self._counting(rows).peek(self.unit.view(rows), changed, before):
-            yield Found(pa.Table.from_batches([batch]), None)
-
-    def _counting(self, rows: SharedRows) -> Steps:
-        """The same steps, counting what they copy."""
-        steps = self.unit._make_steps(self.in_parts, rows.metrics)
-        assert steps is not None, "there are steps"
-        return steps
-
-
-def bind_alike(alike: Alike, member: TrendAggregates | TrendLists) -> AlikeUnit:
+def bind_alike(alike: Alike, member: Program) -> AlikeUnit:
     """The unit of plans that differ in constants.
 
     Args:
         alike: The plans.
         member: The program of one of them, which says what they are bound to.
     """
+    assert isinstance(member, TrendAggregates | TrendLists), "only plans of trends are alike"
     text = f"{len(alike.members)} queries that differ in constants"
     wide = replace(alike.wide_plan, text=text)
     own = prepare(wide, member.type)
     preparation, columns = _with_compared(own, alike)
-    plan = replace(
-        alike.plan,
-        text=text,
-        partition_key=(KeyColumn((MEMBER,), None, nullable=False), *wide.partition_key),
-        groups=(GroupColumn(MEMBER, (MEMBER,), None, apart=True), *wide.groups),
-    )
-    inner = replace(
-        member,
-        plan=plan,
-        prepared=replace(own, partition_key=(MEMBER, *own.partition_key)),
-        events=member.events.append(pa.field(MEMBER, _NUMBER)),
-    )
+    keys = (KeyColumn((MEMBER,), None, nullable=False), *wide.partition_key)
+    plan = replace(alike.plan, text=text, partition_key=keys)
+    prepared = replace(own, partition_key=(MEMBER, *own.partition_key))
+    inner = group_by_member(replace(member, plan=plan, prepared=prepared))
     base = replace(member, plan=wide, prepared=preparation)
     return AlikeUnit(alike, base, inner, index_variables(alike, tuple(columns)))
 
@@ -335,15 +283,3 @@ def _with_compared(preparation: Preparation, alike: Alike) -> tuple[Preparation,
     names = {expression: name for name, expression in preparation.columns}
     columns = [names.setdefault(compared.value, f"c{len(names)}") for compared in alike.compared]
     return replace(preparation, columns=tuple((name, value) for value, name in names.items())), columns
-
-
-def _put_first(table: pa.Table) -> pa.Table:
-    """The number of the rule stands behind the window where a group stands."""
-    return table.select([MEMBER, *(name for name in table.column_names if name != MEMBER)])
-
-
-def _sort_by_member(table: pa.Table) -> pa.Table:
-    numbers = table.column(MEMBER).to_numpy()
-    if (numbers[1:] >= numbers[:-1]).all():
-        return table
-    return table.take(pa.array(np.argsort(numbers, kind="stable")))

@@ -19,7 +19,7 @@ from trendweave.programs.shared.changes import carry_key
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.shared.since import RowFilter
 from trendweave.programs.shared.steps import FIRST, SharedSteps
-from trendweave.programs.shared.unit import BoundUnit, Found, Part
+from trendweave.programs.shared.unit import Found, Part, Unit
 from trendweave.rows.times import time_type
 
 
@@ -65,7 +65,7 @@ def plan_passes(program: Shared, came: Mapping[str, int]) -> list[Pass]:
     return passes
 
 
-def names_of(program: Shared, unit: BoundUnit) -> list[str]:
+def names_of(program: Shared, unit: Unit) -> list[str]:
     """The names of the queries of a unit."""
     return [name for member in unit.members for name in program.names[member]]
 
@@ -95,7 +95,9 @@ def steps_of(program: Shared, came: Mapping[str, int], in_parts: bool, early: bo
         return rows if one.filter is None else RowFilter.read(program.find_begin, one.filter).keep(rows)
 
     return SharedSteps(
+        tuple(program.units[one.unit] for one in passes),
         tuple(steps for one in passes if (steps := made[one.unit]) is not None),
+        in_parts,
         tuple(_carry_key(program, one, came) for one in passes),
         tuple(FIRST if one.since is None else one.since for one in passes),
         time_type(program.moment),

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from trendweave.programs.program import PartialResults, Scope
 from trendweave.programs.shared.columns import NamedRows
 from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import BoundUnit, Found, Part
+from trendweave.programs.shared.unit import Found, Part, Unit
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 
 SLOT, PAYLOAD = "slot", "payload"
@@ -35,7 +35,7 @@ _TO_MERGE, _MIXED = -1, -2
 class SharedParts:
     """Parts of all units of a workload. `telling` says in errors whose they are."""
 
-    units: tuple[BoundUnit, ...]
+    units: tuple[Unit, ...]
     named: NamedRows
     share: Callable[[pa.Table], SharedRows]
     telling: Callable[[int], AbstractContextManager[None]]

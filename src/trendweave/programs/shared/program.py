@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
 from trendweave.planning.plan import Path
+from trendweave.programs.bound import describe_key
 from trendweave.programs.program import (
     EVERYTHING,
     FAMILY,
@@ -24,9 +25,10 @@ from trendweave.programs.program import (
     Scope,
     Steps,
     TimeCut,
+    Timing,
     Work,
 )
-from trendweave.programs.shared.bind_units import bind_units
+from trendweave.programs.shared.alike import bind_alike
 from trendweave.programs.shared.changes import (
     Record,
     Roster,
@@ -36,14 +38,15 @@ from trendweave.programs.shared.changes import (
     rewrite_rows,
 )
 from trendweave.programs.shared.columns import NamedRows
+from trendweave.programs.shared.merged.unit import bind_merged
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.needs import unite_needs
 from trendweave.programs.shared.partials import SharedParts
 from trendweave.programs.shared.preparing import prepare_shared_rows
 from trendweave.programs.shared.rows import MeetBy, RowsPlan, SharedRows, plan_rows
 from trendweave.programs.shared.since import Beginning, RowFilter, find_beginning
-from trendweave.programs.shared.steps import END, FIRST, SharedSteps, StepsOfTheEnd
-from trendweave.programs.shared.unit import BoundUnit, Found, Part, UnitSteps, telling_query
+from trendweave.programs.shared.steps import END, FIRST, AtTheEnd, SharedSteps
+from trendweave.programs.shared.unit import AloneUnit, Found, Part, Unit, telling_query
 from trendweave.progress import follow
 from trendweave.results.types import ResultColumn
 from trendweave.results.united_columns import Notes, unite_columns
@@ -51,7 +54,9 @@ from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.prepared import adopt_rows
 from trendweave.rows.times import as_steps, time_type
-from trendweave.sharing.units import SharingPlan, different_members, folds_alone, keep_apart, plan_sharing
+from trendweave.sharing.constants import Alike
+from trendweave.sharing.units import Alone, SharingPlan, different_members, folds_alone, keep_apart, plan_sharing
+from trendweave.sharing.units import Unit as SharingUnit
 
 #: Chunks of time of several queries are cut together while they get no longer than so many times the longest.
 _LONGER = 4
@@ -79,7 +84,7 @@ class Shared:
 
     names: tuple[tuple[str, ...], ...]
     programs: tuple[Program, ...]
-    units: tuple[BoundUnit, ...]
+    units: tuple[Unit, ...]
     rows: RowsPlan
     plan: SharingPlan
     roster: Roster
@@ -163,7 +168,7 @@ class Shared:
         for number, unit in follow(enumerate(self.units), len(self.units)):
             yield from self.write_rows(number, unit.compute(self._seen_by(unit, rows), scope))
 
-    def _seen_by(self, unit: BoundUnit, rows: SharedRows) -> SharedRows:
+    def _seen_by(self, unit: Unit, rows: SharedRows) -> SharedRows:
         since = self.since[unit.members[0]]
         if since is None:
             return rows
@@ -213,13 +218,15 @@ class Shared:
                 made.append(self.make_steps(unit, in_parts, early))
         if all(steps is None for steps in made):
             return None
-        kept = [StepsOfTheEnd(unit) if steps is None else steps for unit, steps in zip(self.units, made, strict=True)]
+        kept = tuple(AtTheEnd() if steps is None else steps for steps in made)
         came = (self.since[unit.members[0]] for unit in self.units)
         since = tuple(FIRST if one is None else one for one in came)
         write = self.write_parts if in_parts else self.write_rows
-        return SharedSteps(tuple(kept), self.carry_keys, since, time_type(self.moment), self.share, write, self.telling)
+        kind = time_type(self.moment)
+        units = self.units, kept, in_parts
+        return SharedSteps(*units, self.carry_keys, since, kind, self.share, write, self.telling)
 
-    def make_steps(self, unit: BoundUnit, in_parts: bool = False, early: bool = False) -> UnitSteps | None:
+    def make_steps(self, unit: Unit, in_parts: bool = False, early: bool = False) -> Timing | None:
         """The steps of a unit; rows are not folded where they are needed otherwise."""
         return unit.steps(in_parts, early or not self.folds)
 
@@ -332,14 +339,8 @@ class Shared:
         else:
             keys = self.needs.together
         expressions = dict(self.rows.columns)
-        shown = []
-        for path in keys:
-            value = rows.column(path[0])[row].as_py()
-            for name in path[1:]:
-                value = None if value is None else value[name]
-            names = (*getattr(expressions[path[0]], "names", ("key",)), *path[1:])
-            shown.append(f"{'.'.join(names)}={value}")
-        return ", ".join(shown) or "(none)"
+        names = {path: (*getattr(expressions[path[0]], "names", ("key",)), *path[1:]) for path in keys}
+        return describe_key(rows, row, {path: ".".join(named) for path, named in names.items()})
 
 
 def bind_shared(
@@ -380,15 +381,25 @@ def _bind(
     plan = keep_apart(plan) if ordered else plan
     names = tuple(names for names, _ in roster.groups)
     members = tuple(roster.programs[one[0]] for one in names)
-    units: list[BoundUnit] = []
+    units: list[Unit] = []
     first = 0
-    for unit in bind_units(plan, members, sharing):
-        units.append(unit.placed(first))
-        first += len(unit.sources)
+    for one in plan.units:
+        units.append(replace(_bind_unit(one, members, sharing), first=first))
+        first += len(units[-1].sources)
     whole, families = lasting
     rows = plan_rows([source for unit in units for source in unit.sources], whole=whole, known=families)
     same = (names, members, tuple(units), rows, plan, roster, sharing, whole)
     return Shared(*same, folds=not ordered, ordered=ordered, notes=notes, metrics=metrics)
+
+
+def _bind_unit(unit: SharingUnit, programs: Sequence[Program], sharing: str) -> Unit:
+    """What computes a unit of the sharing plan."""
+    match unit:
+        case Alone(member=member):
+            return AloneUnit(member, programs[member])
+        case Alike(members=members):
+            return bind_alike(unit, programs[members[0]])
+    return bind_merged(unit, programs, sharing)
 
 
 def _check_times(roster: Roster, plan: SharingPlan) -> None:

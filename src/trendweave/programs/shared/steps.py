@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Step
+from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Step, Timing
 from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import BoundUnit, Found, Part, UnitStep, UnitSteps
+from trendweave.programs.shared.unit import Found, Part, Unit, UnitStep
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import TimeType, as_steps
 
@@ -27,7 +27,9 @@ class SharedSteps:
     """Steps of units. `keys` names a unit in the carry: it does not change when other queries come and go. A unit sees
     no rows before `since`. `telling` says in errors whose they are."""
 
-    units: tuple[UnitSteps, ...]
+    units: tuple[Unit, ...]
+    steps: tuple[Timing, ...]
+    in_parts: bool
     keys: tuple[str, ...]
     since: tuple[int, ...]
     time_type: TimeType
@@ -38,16 +40,16 @@ class SharedSteps:
     @property
     def pane(self) -> int | None:
         """The shortest one; longer ones need not be a multiple, as units choose their own rows."""
-        panes = [steps.pane for steps in self.units if steps.pane is not None]
+        panes = [steps.pane for steps in self.steps if steps.pane is not None]
         return min(panes) if panes else None
 
     @property
     def carries(self) -> bool:
-        return any(steps.carries for steps in self.units)
+        return any(steps.carries for steps in self.steps)
 
     @property
     def folds(self) -> bool:
-        return any(steps.folds for steps in self.units)
+        return any(steps.folds for steps in self.steps)
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         carried = _by_unit(carry)
@@ -57,15 +59,15 @@ class SharedSteps:
                 carried.get(key, NO_CARRY),
                 watermark,
             )
-            for steps, key, since in zip(self.units, self.keys, self.since, strict=True)
+            for steps, key, since in zip(self.steps, self.keys, self.since, strict=True)
         )
         return min((due for due in known if due is not None), default=None)
 
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return _hull(steps.reads(before, watermark) for steps in self.units)
+        return _hull(steps.reads(before, watermark) for steps in self.steps)
 
     def keeps_from(self, watermark: int) -> int:
-        first = min(steps.keeps_from(watermark) for steps in self.units)
+        first = min(steps.keeps_from(watermark) for steps in self.steps)
         pane = self.pane
         return first if pane is None or first <= FIRST else first // pane * pane
 
@@ -74,34 +76,39 @@ class SharedSteps:
         batches: list[pa.RecordBatch] = []
         kept: dict[str, pa.Table] = {}
         carried = _by_unit(carry)
-        for number, (steps, key) in enumerate(zip(self.units, self.keys, strict=True)):
+        for number, (unit, steps, key) in enumerate(zip(self.units, self.steps, self.keys, strict=True)):
             first, end = steps.reads(before, watermark)
             # What a unit has let go is there for others.
             gone = _let_go(steps, carried.get(key), before)
             own = select.between(max(first if gone is None else max(first, gone), self.since[number]), end)
             with self.telling(number):
-                step = steps.step(own, carried.get(key, NO_CARRY), before, watermark)
+                if isinstance(steps, AtTheEnd):
+                    step = UnitStep(unit.compute(own, EVERYTHING) if watermark is None else ())
+                else:
+                    known = carried.get(key, NO_CARRY)
+                    step = unit.step(steps, self.in_parts, own, known, before, watermark)
                 batches += self.write(number, step.given)
             kept |= {f"{key}/{name}": table for name, table in step.carry.items()}
         return Step(batches, kept)
 
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return _hull(steps.looks_at(changed, before) for steps in self.units)
+        return _hull(steps.looks_at(changed, before) for steps in self.steps)
 
     def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
         select = _Selection(self.share(rows), self.time_type)
-        for number, steps in enumerate(self.units):
+        for number, (unit, steps) in enumerate(zip(self.units, self.steps, strict=True)):
+            if isinstance(steps, AtTheEnd):
+                continue
             first, end = steps.looks_at(changed, before)
             own = select.between(max(first, self.since[number]), end)
             with self.telling(number):
-                yield from self.write(number, steps.peek(own, changed, before))
+                yield from self.write(number, unit.peek(steps, own, changed, before))
 
 
 @dataclass(frozen=True, slots=True)
-class StepsOfTheEnd:
+class AtTheEnd:
     """Of a unit with one window over the whole input: all rows wait, and come out when no more events come."""
 
-    unit: BoundUnit
     pane = None
     carries = False
     folds = False
@@ -115,14 +122,8 @@ class StepsOfTheEnd:
     def keeps_from(self, watermark: int) -> int:
         return FIRST
 
-    def step(self, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None) -> UnitStep:
-        return UnitStep(self.unit.compute(rows, EVERYTHING) if watermark is None else (), NO_CARRY)
-
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
         return 0, 0
-
-    def peek(self, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
-        return ()
 
 
 class _Selection:
@@ -150,7 +151,7 @@ def _by_unit(carry: Carry) -> dict[str, dict[str, pa.Table]]:
     return found
 
 
-def _let_go(steps: UnitSteps, carried: Carry | None, watermark: int | None) -> int | None:
+def _let_go(steps: Timing, carried: Carry | None, watermark: int | None) -> int | None:
     """The time before which a unit has let rows go at a watermark; None where it has not. Where rows are folded and
     nothing is carried, either none was there that matters, or rows have waited since before rows were folded."""
     if watermark is None or (steps.folds and not carried):

@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any
 
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
-from trendweave.programs.program import Carry, PartialResults, Program, Scope, Steps
+from trendweave.programs.program import Carry, PartialResults, Program, Scope, Timing
 from trendweave.programs.shared.rows import SharedRows
 
 #: Names that an error tells where it may be one of many queries'.
@@ -86,116 +86,107 @@ def telling_member(member: int) -> Iterator[None]:
         raise MemberError.of(error, member) from error
 
 
-class UnitSteps(Protocol):
-    """As `programs.program.Steps`, on shared rows of the times that `reads` or `looks_at` say."""
+@dataclass(frozen=True, kw_only=True)
+class Unit(ABC):
+    """A unit of a sharing plan, bound to programs. The needs of its `sources` are served by the shared rows: source i
+    sees them as view `first + i`.
 
-    @property
-    def pane(self) -> int | None:
-        """See `Steps`."""
+    What is said here is about units that see rows as one program does, and whose results that program merges.
+    """
 
-    @property
-    def carries(self) -> bool:
-        """See `Steps`."""
-
-    @property
-    def folds(self) -> bool:
-        """See `Steps`."""
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        """See `Steps`."""
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        """See `Steps`."""
-
-    def keeps_from(self, watermark: int) -> int:
-        """See `Steps`."""
-
-    def step(self, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None) -> UnitStep:
-        """See `Steps`."""
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        """See `Steps`."""
-
-    def peek(self, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
-        """See `Steps`."""
-
-
-@dataclass(frozen=True, slots=True)
-class WrappedSteps:
-    """Steps of a unit that follow those of a program; the unit says what a step computes."""
-
-    inner: Steps
-
-    @property
-    def pane(self) -> int | None:
-        return self.inner.pane
-
-    @property
-    def carries(self) -> bool:
-        return self.inner.carries
-
-    @property
-    def folds(self) -> bool:
-        return self.inner.folds
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        return self.inner.due(waiting, carry, watermark)
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return self.inner.reads(before, watermark)
-
-    def keeps_from(self, watermark: int) -> int:
-        return self.inner.keeps_from(watermark)
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return self.inner.looks_at(changed, before)
-
-
-class OneView(ABC):
-    """A unit whose rows are those of one program."""
-
-    first: int
+    first: int = 0
 
     @property
     @abstractmethod
-    def source(self) -> Program:
-        """The program."""
-
-    @property
-    def sources(self) -> tuple[Program, ...]:
-        return (self.source,)
-
-    def view(self, rows: SharedRows) -> pa.Table:
-        """The rows as the program sees them."""
-        return self.source.adopt(rows.view(self.first))
-
-
-class BoundUnit(Protocol):
-    """A unit of a sharing plan, bound to programs. The needs of its `sources` are served by the shared rows: source i
-    sees them as view `first + i`."""
-
-    @property
     def members(self) -> tuple[int, ...]:
         """The numbers of the members that it answers."""
 
     @property
+    @abstractmethod
     def sources(self) -> tuple[Program, ...]:
         """Programs whose needs rows must serve."""
 
-    def placed(self, first: int) -> BoundUnit:
-        """The same, knowing the number of its first view."""
+    def view(self, rows: SharedRows) -> pa.Table:
+        """The rows as the first source sees them."""
+        return self.sources[0].adopt(rows.view(self.first))
 
+    @abstractmethod
     def compute(self, rows: SharedRows, scope: Scope) -> Iterator[Found]:
         """Result rows, of all rows that meet in one place."""
 
+    @abstractmethod
     def mergers(self) -> tuple[PartialResults | None, ...]:
         """Who merges parts of results; None for one whose parts are final rows already."""
 
     def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
-        """Parts of results."""
+        """Parts of results; rows where these are final."""
+        yield from (Part(found.table, 0, found) for found in self.compute(rows, scope))
 
+    @abstractmethod
     def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
         """Result rows of all parts that meet in one place."""
 
-    def steps(self, in_parts: bool, early: bool = False) -> UnitSteps | None:
-        """Piece by piece; None where nothing is final before the end. See `Program.steps`."""
+    # Piece by piece
+
+    @abstractmethod
+    def steps(self, in_parts: bool, early: bool = False) -> Timing | None:
+        """When there is something to do; None where nothing is final before the end. See `Program.steps`."""
+
+    def step(
+        self, steps: Any, in_parts: bool, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None
+    ) -> UnitStep:
+        """Take one of its steps, on rows of the times that `reads` says. See `Steps`."""
+        step = steps.step(self.view(rows), carry, before, watermark)
+        tables = [pa.Table.from_batches([batch]) for batch in step.batches]
+        if in_parts and self.mergers()[0] is not None:
+            return UnitStep([Part(table, 0) for table in tables], step.carry)
+        return UnitStep([Found(table, self._owner) for table in tables], step.carry)
+
+    def peek(self, steps: Any, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
+        """Current rows of what is still open, of rows of the times that `looks_at` says. See `Steps`."""
+        for batch in steps.peek(self.view(rows), changed, before):
+            yield Found(pa.Table.from_batches([batch]), self._owner)
+
+    @property
+    def _owner(self) -> int | None:
+        return self.members[0] if len(self.members) == 1 else None
+
+
+@dataclass(frozen=True)
+class AloneUnit(Unit):
+    """One member, computed by its own program: it shares rows with others and nothing else."""
+
+    member: int
+    program: Program
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        return (self.member,)
+
+    @property
+    def sources(self) -> tuple[Program, ...]:
+        return (self.program,)
+
+    def compute(self, rows: SharedRows, scope: Scope) -> Iterator[Found]:
+        for batch in self.program.compute(self.view(rows), scope).batches:
+            yield Found(pa.Table.from_batches([batch]), self.member)
+
+    def mergers(self) -> tuple[PartialResults | None, ...]:
+        """Parts of stretches of time are for places that cut time anywhere; here rows meet by keys."""
+        parts = self.program.partials()
+        return (None if parts is None or parts.of_stretches else parts,)
+
+    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
+        merger = self.mergers()[0]
+        if merger is None:
+            yield from super().parts(rows, scope)
+        else:
+            yield Part(merger.compute(self.view(rows), scope), 0)
+
+    def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
+        merges = self.mergers()[merger]
+        assert merges is not None, "final rows are not merged"
+        return Found(merges.merge(parts, scope), self.member)
+
+    def steps(self, in_parts: bool, early: bool = False) -> Timing | None:
+        return self.program.steps(in_parts and self.mergers()[0] is not None, early)

@@ -22,15 +22,8 @@ import pyarrow.compute as pc
 
 from trendweave.kernels import Aggregate, Measure, Results, Rows
 from trendweave.kernels import Template as KernelTemplate
-from trendweave.kernels.loops.summaries import (
-    Algebra,
-    Measured,
-    Summaries,
-    concat_summaries,
-    extend,
-    make_algebra,
-    no_summaries,
-)
+from trendweave.kernels.aggregates.entry import Measured
+from trendweave.kernels.loops.summaries import Algebra, Summaries, concat_summaries, extend, make_algebra, no_summaries
 from trendweave.planning.blocking import Blocking
 from trendweave.planning.folding import plan_folding
 from trendweave.planning.plan import KeyColumn, Plan, Summing, Template, Way
@@ -260,11 +253,14 @@ class Measures:
     @cached_property
     def algebra(self) -> Algebra:
         """How trends are summed up."""
-        numbers: dict[str, int] = {}
-        measures = []
-        for part in self._of_no_rows.aggregates:
-            column = None if part.column is None else numbers.setdefault(part.column, len(numbers))
-            measures.append(Measured(part.kind, part.variables, self._is_float(part), column))
+        parts = self._of_no_rows.aggregates
+        reads: dict[str | None, int | None] = {None: None}
+        for number, part in sorted(enumerate(parts), key=lambda pair: pair[1].kind == Measure.COUNT):
+            reads.setdefault(part.column, number)  # counts last: they may come without values
+        measures = [
+            Measured(part.kind, part.variables, self._is_float(part), reads[part.column], reads[part.column])
+            for part in parts
+        ]
         template, resets = self._gaps
         return make_algebra(
             template,

@@ -47,12 +47,9 @@ class PlacedUnit:
     @cached_property
     def template(self) -> MergedTemplate:
         merged = self.merged
-        count = len(merged.states)
-        class_of, position, member = (np.zeros(count, np.int64) for _ in range(3))
+        class_of = np.zeros(len(merged.states), np.int64)
         for number, part in enumerate(merged.parts):
-            for row, states in enumerate(part.states):
-                for place, state in enumerate(states):
-                    class_of[state], position[state], member[state] = number, place, row
+            class_of[list(part.states)] = number
         finals = [(query, state) for query, states in enumerate(merged.finals) for state in states]
         return MergedTemplate(
             state_window=_numbers(state.window for state in merged.states),
@@ -64,8 +61,6 @@ class PlacedUnit:
             final_query=_numbers(query for query, _ in finals),
             final_state=_numbers(state for _, state in finals),
             class_of=class_of,
-            position=position,
-            member=member,
             queries=len(merged.places),
             query_window=_numbers(merged.query_windows),
         )

@@ -1,28 +1,20 @@
-"""Queries in one automaton piece by piece: windows of several kinds close at their own times."""
+"""When merged queries have something to do: windows of several kinds close at their own times."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from trendweave.programs.program import EVERYTHING, Carry
-from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import Found, UnitStep
+from trendweave.programs.program import Carry
 from trendweave.rows.closing import Closing
-
-if TYPE_CHECKING:
-    from trendweave.programs.shared.graphlets.unit import GraphletsUnit
 
 
 @dataclass(frozen=True, slots=True)
-class GraphletSteps:
+class MergedTiming:
     """A closing per kind of windows. Rows wait as long as a window of any kind that holds them may come out; nothing
     outlives them."""
 
-    unit: GraphletsUnit
     closings: tuple[Closing, ...]
-    in_parts: bool
 
     @property
     def pane(self) -> int:
@@ -46,8 +38,16 @@ class GraphletSteps:
                 known.append(closing.due(first, waiting[1], watermark))
         return min(known, default=None)
 
+    def windows(self, before: int | None, watermark: int | None) -> list[tuple[int, int]]:
+        """Per kind, the windows that close when the watermark moves."""
+        return [closing.windows(before, watermark) for closing in self.closings]
+
+    def touched(self, changed: tuple[int, int], before: int | None) -> list[tuple[int, int]]:
+        """Per kind, the open windows whose rows change with events between these times."""
+        return [closing.touched(*changed, before) for closing in self.closings]
+
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return self._hull([closing.windows(before, watermark) for closing in self.closings])
+        return self._hull(self.windows(before, watermark))
 
     def _hull(self, windows: Sequence[tuple[int, int]]) -> tuple[int, int]:
         """The times of the rows that lie in one of these windows."""
@@ -58,22 +58,8 @@ class GraphletSteps:
     def keeps_from(self, watermark: int) -> int:
         return min(_keeps_from(closing, watermark) for closing in self.closings)
 
-    def step(self, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None) -> UnitStep:
-        windows = [closing.windows(before, watermark) for closing in self.closings]
-        found = self.unit.aggregate(rows, windows)
-        if self.in_parts:
-            return UnitStep(self.unit.as_parts(found, EVERYTHING))
-        return UnitStep(columns.write(results, EVERYTHING) for columns, results in found)
-
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return self._hull([closing.touched(*changed, before) for closing in self.closings])
-
-    def peek(self, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
-        return self._peek(rows, [closing.touched(*changed, before) for closing in self.closings])
-
-    def _peek(self, rows: SharedRows, windows: list[tuple[int, int]]) -> Iterator[Found]:
-        for columns, results in self.unit.aggregate(rows, windows):
-            yield columns.write(results, EVERYTHING)
+        return self._hull(self.touched(changed, before))
 
 
 def _keeps_from(closing: Closing, watermark: int) -> int:

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.kernels import Aggregate, QueryLanes, Results, aggregate, split_queries
-from trendweave.kernels.query_masks import first_seen
 from trendweave.planning.plan import GroupColumn, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions, of_rows, sum_too_large
@@ -20,7 +19,7 @@ from trendweave.programs.trends.measured_values import Measured, SumTooLargeErro
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.encoded import CHUNK, EncodedRows, sort_partitions
+from trendweave.rows.encoded import EncodedRows, encode_rows
 from trendweave.rows.segments import Segments, take_segments
 from trendweave.rows.windows import WindowNumbers
 from trendweave.sharing.lanes import Lanes, role_name
@@ -40,7 +39,7 @@ class OverlaidInputs(KernelInputs):
         return super().bits({own for name in names for own in self._readings.get(name, {name})})
 
 
-class LanesTask(PartitionTask):
+class SearchTask(PartitionTask):
     """Prepared rows of some partitions, and the steps from them to aggregates of all members."""
 
     def __init__(
@@ -49,9 +48,7 @@ class LanesTask(PartitionTask):
         self.unit, self.plan, self.options, self.preparation = unit, unit.plan, options, preparation
         self._plans = plans
         self._names = dict(unit.readings)
-        partitions = sort_partitions(self.plan, preparation, table)
-        self._order = partitions.order
-        self.rows = partitions.encode(0, partitions.count)
+        self.rows = encode_rows(self.plan, preparation, table)
         readings = {
             role_name(role): {self._names[one] for lane in unit.lanes if (one := lane.readings[role]) is not None}
             for role in range(len(self.plan.template.states))
@@ -81,51 +78,19 @@ class LanesTask(PartitionTask):
             results.append(TaskResult(replace(merged, window=keys), taken_columns))
         return results
 
-    # Groups
-
     def _number_groups(self) -> list[tuple[np.ndarray, list[pa.Array]]]:
-        """Per member, a group number per partition, and the values of its grouping attributes per group. Groups are
-        numbered as the member alone would number them, by the rows that it sees, as rows come out in this order."""
-        partitions = self.rows.partitions
-        every = np.full(partitions.letters.shape[1], 2**64 - 1, np.uint64)
-        masks = np.stack([every if seen is None else self.inputs.bits(set(seen)) for seen in self.unit.seen])
-        kinds, of_member = np.unique(masks, axis=0, return_inverse=True)
-        first = first_seen(partitions.letters, partitions.starts, kinds)
-        found: dict[object, tuple[np.ndarray, list[pa.Array]]] = {}
-        numbered = []
-        for plan, kind in zip(self._plans, of_member.reshape(-1).tolist(), strict=True):
-            order = self._partitions_in_order(first[kind])
-            key = (plan.groups, order.tobytes())
-            if key not in found:
-                found[key] = self._group_partitions(plan.groups, order)
-            numbered.append(found[key])
-        return numbered
-
-    def _partitions_in_order(self, first: np.ndarray) -> np.ndarray:
-        """The partitions of a member that has these first rows in them, in the order of its own numbers."""
-        there = np.flatnonzero(first >= 0)
-        rows = first[there]
-        there = there[np.argsort(rows if self._order is None else self._order[rows], kind="stable")]
-        names = [*self.preparation.partition_key, *(name for name in (CHUNK,) if name in self.rows.table.column_names)]
-        if self._order is None or len(names) < 2:
-            return there
-        taken = pa.array(first[there])
-        codes = key_codes([self.rows.table.column(name).take(taken) for name in names], there.size)
-        return there[np.argsort(codes, kind="stable")]
-
-    def _group_partitions(
-        self, groups: tuple[GroupColumn, ...], order: np.ndarray
-    ) -> tuple[np.ndarray, list[pa.Array]]:
+        """Per member, a group number per partition, and the values of its grouping attributes per group."""
         names = {
             key.path: name for key, name in zip(self.plan.partition_key, self.preparation.partition_key, strict=True)
         }
-        rows = pa.array(self.rows.partitions.starts[:-1][order])
-        columns = [self.rows.table.column(names[group.path]).take(rows) for group in groups]
-        codes = key_codes(columns, order.size)
-        numbers = np.zeros(self.rows.partitions.count, np.int64)
-        numbers[order] = codes
-        chosen = pa.array(first_of_each(codes))
-        return numbers, [column.take(chosen).combine_chunks() for column in columns]
+        rows = pa.array(self.rows.partitions.starts[:-1])
+        found: dict[tuple[GroupColumn, ...], tuple[np.ndarray, list[pa.Array]]] = {}
+        for groups in {plan.groups: None for plan in self._plans}:
+            columns = [self.rows.table.column(names[group.path]).take(rows) for group in groups]
+            codes = key_codes(columns, self.rows.partitions.count)
+            chosen = pa.array(first_of_each(codes))
+            found[groups] = codes, [column.take(chosen).combine_chunks() for column in columns]
+        return [found[plan.groups] for plan in self._plans]
 
     # Kernels
 

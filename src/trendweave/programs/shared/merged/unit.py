@@ -1,45 +1,52 @@
-"""The unit of queries in one automaton: rows are sorted once, one kernel call counts and measures for all."""
+"""The unit of merged queries: rows are sorted once, and one kernel call counts and measures for all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
+from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import CountTooLargeError
 from trendweave.kernels.many_queries import Sharing, SharingCounts, aggregate_shared
-from trendweave.programs.program import PartialResults, Program, Scope
-from trendweave.programs.shared.graphlets.inputs import PlacedUnit
-from trendweave.programs.shared.graphlets.results import (
+from trendweave.programs.program import EVERYTHING, Carry, PartialResults, Program, Scope
+from trendweave.programs.shared.merged.inputs import PlacedUnit
+from trendweave.programs.shared.merged.results import (
     Columns,
-    MemberResults,
     UnitResults,
     results_of_members,
     sort_by_columns,
 )
-from trendweave.programs.shared.graphlets.steps import GraphletSteps
+from trendweave.programs.shared.merged.search import SearchTask
+from trendweave.programs.shared.merged.timing import MergedTiming
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import RowsPlan, SharedRows
-from trendweave.programs.shared.unit import Found, Part, telling_member
+from trendweave.programs.shared.unit import Found, Part, Unit, UnitStep, telling_member
+from trendweave.programs.trends.aggregates import TaskOptions
 from trendweave.programs.trends.program import TrendAggregates
+from trendweave.results.partial_table import to_table
+from trendweave.results.partials import TaskResult
 from trendweave.rows.closing import Closing
 from trendweave.sharing.graphlets import Graphlets
+from trendweave.sharing.lanes import Lanes
 
 #: Per kind of windows, the range that is asked for.
 Ranges = Sequence[tuple[int, int] | None]
 
 
 @dataclass(frozen=True)
-class GraphletsUnit:
-    """Queries in one automaton."""
+class MergedUnit(Unit):
+    """Queries in one automaton. Where they compare neighbouring events, `search` is the program of the merged plan,
+    which searches for predecessors; others are computed burst by burst."""
 
-    unit: Graphlets
+    unit: Graphlets | Lanes
     programs: tuple[TrendAggregates, ...]
     sharing: str
-    first: int = 0
-    _placed: list[PlacedUnit] = field(default_factory=list, compare=False, repr=False)
+    search: TrendAggregates | None = None
+    _placed: list[PlacedUnit] = field(init=False, default_factory=list, compare=False, repr=False)
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -47,10 +54,7 @@ class GraphletsUnit:
 
     @property
     def sources(self) -> tuple[Program, ...]:
-        return self.programs
-
-    def placed(self, first: int) -> GraphletsUnit:
-        return replace(self, first=first, _placed=[])
+        return self.programs if self.search is None else (self.search,)
 
     @cached_property
     def columns(self) -> tuple[Columns, ...]:
@@ -64,11 +68,11 @@ class GraphletsUnit:
             yield columns.write(found, scope)
 
     def _everywhere(self, scope: Scope) -> Ranges:
-        return [scope.windows] * len(self.unit.merged.windows)
+        return [scope.windows] * len(self.unit.windows)
 
     def aggregate(
         self, rows: SharedRows, only: Ranges, chunk: int | None = None
-    ) -> Iterator[tuple[Columns, MemberResults]]:
+    ) -> Iterator[tuple[Columns, TaskResult]]:
         """Aggregates of all queries, by how they are written.
 
         Args:
@@ -78,12 +82,16 @@ class GraphletsUnit:
         """
         if not rows.table.num_rows:
             return
-        unit_rows = self._place(rows.plan).encode(rows)
+        if isinstance(self.unit, Lanes):
+            yield from self._search(self.unit, rows, only, chunk)
+            return
+        placed = self._place(self.unit, rows.plan)
+        unit_rows = placed.encode(rows)
         measures = unit_rows.measure()
         try:
             found = aggregate_shared(
                 unit_rows.kernel_rows(only, chunk),
-                unit_rows.placed.template,
+                placed.template,
                 measures.asked,
                 sharing=Sharing(self.sharing),
                 numbers="float64" if self.programs[0].numbers == "float64" else "exact",
@@ -98,21 +106,35 @@ class GraphletsUnit:
             if of_columns is not None:
                 yield columns, of_columns
 
+    def _search(
+        self, unit: Lanes, rows: SharedRows, only: Ranges, chunk: int | None
+    ) -> Iterator[tuple[Columns, TaskResult]]:
+        merged = self.search
+        assert merged is not None, "there is a merged plan"
+        options = TaskOptions(merged.numbers != "float64", merged.way, only[0], chunk)
+        plans = [program.plan for program in self.programs]
+        try:
+            found = SearchTask(unit, plans, merged.preparation, self.view(rows), options).run_members()
+        except CountTooLargeError as error:
+            hint = 'ask for numbers="float64", or use smaller windows'
+            raise ExecutionError([Problem("TW403", str(error), hint)]) from error
+        yield from results_of_members(self.columns, found)
+
     def _aggregate_one_by_one(
         self, rows: SharedRows, only: Ranges, chunk: int | None
-    ) -> Iterator[tuple[Columns, MemberResults]]:
+    ) -> Iterator[tuple[Columns, TaskResult]]:
         """Where a number is too large for all of them: only those queries fail that have it, and say so."""
         found = []
         for query, (member, program) in enumerate(zip(self.members, self.programs, strict=True)):
-            windows = only[self.unit.merged.query_windows[query]]
+            windows = only[self.unit.query_windows[query]]
             with telling_member(member):
                 view = program.adopt(rows.view(self.first + query))
                 found.append(program.aggregate(view, Scope(windows, chunk)))
         yield from results_of_members(self.columns, found)
 
-    def _place(self, plan: RowsPlan) -> PlacedUnit:
+    def _place(self, unit: Graphlets, plan: RowsPlan) -> PlacedUnit:
         if not self._placed or self._placed[0].rows_plan is not plan:
-            self._placed[:] = [PlacedUnit(self.unit.merged, self.programs, plan, self.first)]
+            self._placed[:] = [PlacedUnit(unit.merged, self.programs, plan, self.first)]
         return self._placed[0]
 
     # In parts
@@ -123,13 +145,13 @@ class GraphletsUnit:
     def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
         yield from self.as_parts(self.aggregate(rows, self._everywhere(scope), scope.chunk), scope)
 
-    def as_parts(self, found: Iterator[tuple[Columns, MemberResults]], scope: Scope) -> Iterator[Part]:
+    def as_parts(self, found: Iterator[tuple[Columns, TaskResult]], scope: Scope) -> Iterator[Part]:
         """Aggregates as parts, or as rows where nothing is left to merge."""
         number = {columns.queries: place for place, columns in enumerate(self.columns)}
         for columns, results in found:
             merger = columns.merger
             if merger is not None:
-                yield Part(merger.write(results), number[columns.queries])
+                yield Part(to_table(results, merger.schema), number[columns.queries])
                 continue
             written = columns.write(results, scope)
             yield Part(written.table, number[columns.queries], written)
@@ -137,20 +159,31 @@ class GraphletsUnit:
     def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
         merges = self.columns[merger].merger
         assert merges is not None, "final rows are not merged"
-        return merges.find(parts, scope)
+        return Found(merges.merge(parts, scope), None)
 
     # Piece by piece
 
-    def steps(self, in_parts: bool, early: bool = False) -> GraphletSteps | None:
+    def steps(self, in_parts: bool, early: bool = False) -> MergedTiming | None:
         kind = self.programs[0].time_type
         found = []
-        for number, window in enumerate(self.unit.merged.windows):
-            member = self.members[self.unit.merged.query_windows.index(number)]
-            with telling_member(member):
+        for number, window in enumerate(self.unit.windows):
+            with telling_member(self.members[self.unit.query_windows.index(number)]):
                 found.append(Closing.of(window, kind))
         closings = tuple(closing for closing in found if closing is not None)
         # Windows over the whole input are units of their own.
-        return None if len(closings) < len(found) else GraphletSteps(self, closings, in_parts)
+        return None if len(closings) < len(found) else MergedTiming(closings)
+
+    def step(
+        self, steps: Any, in_parts: bool, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None
+    ) -> UnitStep:
+        found = self.aggregate(rows, steps.windows(before, watermark))
+        if in_parts:
+            return UnitStep(self.as_parts(found, EVERYTHING))
+        return UnitStep(columns.write(results, EVERYTHING) for columns, results in found)
+
+    def peek(self, steps: Any, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
+        for columns, results in self.aggregate(rows, steps.touched(changed, before)):
+            yield columns.write(results, EVERYTHING)
 
 
 def _add_counts(metrics: SharingMetrics, counts: SharingCounts) -> None:
@@ -158,8 +191,12 @@ def _add_counts(metrics: SharingMetrics, counts: SharingCounts) -> None:
         setattr(metrics, name, getattr(metrics, name) + int(getattr(counts, name)))
 
 
-def bind_graphlets(unit: Graphlets, programs: Sequence[Program], sharing: str) -> GraphletsUnit:
+def bind_merged(unit: Graphlets | Lanes, programs: Sequence[Program], sharing: str) -> MergedUnit:
     """The unit of merged queries, bound to the programs of all members of a workload."""
-    own = tuple(program for program in (programs[member] for member in unit.members))
-    assert all(isinstance(program, TrendAggregates) for program in own), "only aggregates are merged"
-    return GraphletsUnit(unit, own, sharing)  # type: ignore[arg-type]
+    own = [program for program in (programs[member] for member in unit.members) if isinstance(program, TrendAggregates)]
+    assert len(own) == len(unit.members), "only aggregates are merged"
+    search = None
+    if isinstance(unit, Lanes):
+        one = own[0]
+        search = TrendAggregates(unit.plan, one.events, one.time, one.type, one.numbers, way=one.way)
+    return MergedUnit(unit, tuple(own), sharing, search)
