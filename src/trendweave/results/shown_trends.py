@@ -41,12 +41,25 @@ class ShownTrends:
         Returns:
             These trends.
         """
-        lengths = self.lengths[chosen]
-        ends = np.cumsum(lengths)
-        total = int(ends[-1]) if ends.size else 0
-        events = np.arange(total) + np.repeat(self.starts[chosen] - (ends - lengths), lengths)
-        starts = np.concatenate([[0], ends]).astype(np.int64)
+        events, starts = take_lists(self.starts, chosen)
         return ShownTrends(self.rows[events], self.variables[events], starts, self.window[chosen], self.group[chosen])
+
+
+def take_lists(starts: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Take some of the lists that stand one after the other.
+
+    Args:
+        starts: Where each begins, with the end of the last.
+        chosen: Their numbers, in the order that is wanted.
+
+    Returns:
+        The places of what they hold, and where each begins then.
+    """
+    lengths = np.diff(starts)[chosen]
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if ends.size else 0
+    places = np.arange(total) + np.repeat(starts[chosen] - (ends - lengths), lengths)
+    return places, np.concatenate([[0], ends]).astype(np.int64)
 
 
 def join_trends(parts: Sequence[ShownTrends]) -> ShownTrends:

@@ -101,20 +101,6 @@ class EncodedRows:
             self._codes[pairs] = joint_codes([self.order_codes_of(*pair) for pair in pairs])
         return self._codes[pairs]
 
-    def to_write(self, names: list[str]) -> EncodedRows:
-        """What is left of the rows to write results: some columns.
-
-        Args:
-            names: The columns.
-
-        Returns:
-            Rows that no kernel reads any more.
-        """
-        nothing = np.empty(0, np.int64)
-        segments = Segments(nothing, nothing, nothing, nothing, {})
-        # Sessions were numbered by the times that are left out here; their first and last ones are written.
-        return EncodedRows(self.table.select(names), self.time_type, nothing, nothing, segments, {}, self._sessions)
-
 
 @dataclass(frozen=True, slots=True)
 class SortedPartitions:

@@ -8,16 +8,15 @@ before its range does, and before row `until[row]` where each trend has a window
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from trendweave.kernel_cache.kernel import Kernel, load_text
-from trendweave.kernels.compiling import inner
-from trendweave.kernels.lists.folds import IMPORTS, Fold, FoldText
+from trendweave.kernels.lists.folds import Fold, FoldText, Loop, load_loop
 from trendweave.kernels.loops.text import Text
-from trendweave.kernels.searching import first_not_below
 
 #: Larger than every row: no end can be reached.
 NO_END = np.iinfo(np.int32).max
@@ -43,115 +42,93 @@ class Automaton:
         """How many states there are."""
         return len(self.variable)
 
-
-@inner
-def find_ranges(segment_starts, window_first, window_last, segment, window, low, high):
-    """List the windows of each segment that hold rows of it. Returns how many there are; more than fit are counted."""
-    found = 0
-    for s in range(segment_starts.size - 1):
-        start, stop = segment_starts[s], segment_starts[s + 1]
-        for row in range(start, stop):
-            fresh = window_first[row]
-            if row > start:
-                fresh = max(fresh, window_last[row - 1] + 1)
-            for w in range(fresh, window_last[row] + 1):
-                if found < low.size:
-                    segment[found], window[found], low[found] = s, w, row
-                    high[found] = first_not_below(window_first, row, stop, w + 1)
-                found += 1
-    return found
+    def write_tables(self) -> str:
+        """The tables that loops look states and transitions up in."""
+        targets, sources = [t for _, t in self.transitions], [s for s, _ in self.transitions]
+        leaving = [sum(1 << t for t, s in enumerate(sources) if s == state) for state in range(self.states)]
+        first = [sources.index(state) if state in sources else 0 for state in range(self.states)]
+        final = [state in self.final for state in range(self.states)]
+        names = {"VARIABLE": self.variable, "TARGET": targets or [0], "LEAVING": leaving, "FIRST": first}
+        return "".join(f"{name} = {tuple(values)!r}\n" for name, values in (names | {"IS_FINAL": final}).items())
 
 
-def _load(text: Text, name: str, automaton: Automaton | None = None) -> Kernel:
-    tables = ""
-    if automaton is not None:
-        targets, sources = [t for _, t in automaton.transitions], [s for s, _ in automaton.transitions]
-        leaving = [sum(1 << t for t, s in enumerate(sources) if s == state) for state in range(automaton.states)]
-        first = [sources.index(state) if state in sources else 0 for state in range(automaton.states)]
-        final = [state in automaton.final for state in range(automaton.states)]
-        names = {"VARIABLE": automaton.variable, "TARGET": targets or [0], "LEAVING": leaving, "FIRST": first}
-        tables = "".join(f"{name} = {tuple(values)!r}\n" for name, values in (names | {"IS_FINAL": final}).items())
-    return load_text(IMPORTS + tables + str(text), name, _nrt=False, no_cfunc_wrapper=True)
+def _put_totals(text: Text, name: str, values: list[str]) -> None:
+    text.put("; ".join(f"{name}{state} = {value}" for state, value in enumerate(values)))
 
 
-def _totals(name: str, values: list[str]) -> str:
-    return "; ".join(f"{name}{state} = {value}" for state, value in enumerate(values))
+@contextmanager
+def _rows_back(text: Text, automaton: Automaton, beyond: str, fresh: list[str]) -> Iterator[None]:
+    """Lines for each row of a range, from late to early: `w` is a number of each state, `b` that of the row behind it,
+    of which there is none `beyond` the range; `bits` are the steps between them."""
+    _put_totals(text, "w", [beyond] * automaton.states)
+    with text.block("for row in range(stop - 1, base - 1, -1)"):
+        text.put("bits = steps[row + 1] if row + 1 < stop else 0")
+        _put_totals(text, "b", [f"w{state}" for state in range(automaton.states)])
+        _put_totals(text, "w", fresh)
+        yield
 
 
 @lru_cache(64)
-def write_count(automaton: Automaton, prunes: bool) -> Kernel:
-    """The loop that counts the trends of each range: floats, exact below 2^53. From late to early, `w` is how many ways
-    to an end each state has. `prunes`, where no row is in two ranges: steps and beginnings that lead to no end are
-    taken out."""
-    text, states = Text(), range(automaton.states)
-    with text.block_of("count_contiguous", ("steps", "begins", "low", "high", "counts")):
+def write_count(automaton: Automaton, prunes: bool) -> Loop:
+    """The loop that counts the trends of each range: floats, exact below 2^53. `w` is how many ways to an end there
+    are. `prunes`, where no row is in two ranges: steps and beginnings that lead to no end are taken out."""
+    text, takes = Text(), ("steps", "begins", "low", "high", "counts")
+    final = ["1.0" if state in automaton.final else "0.0" for state in range(automaton.states)]
+    with text.block_of("count_contiguous", takes):
         with text.block("for r in range(low.size)"):
-            text.put("heed_stop()", "total = 0.0", _totals("w", ["0.0" for _ in states]))
-            with text.block("for row in range(high[r] - 1, low[r] - 1, -1)"):
-                text.put("bits = steps[row + 1] if row + 1 < high[r] else 0")
-                text.put(_totals("b", [f"w{state}" for state in states]))
-                text.put(_totals("w", ["1.0" if state in automaton.final else "0.0" for state in states]))
+            text.put("heed_stop()", "base, stop, total = low[r], high[r], 0.0")
+            with _rows_back(text, automaton, "0.0", final):
                 with text.block("if bits"):
                     for t, (source, target) in enumerate(automaton.transitions):
                         with text.block(f"if bits & {1 << t}"):
-                            text.put(f"w{source} += b{target}")
-                            if prunes:
-                                with text.block(f"if b{target} == 0.0"):
-                                    text.put(f"bits ^= {1 << t}")
-                    if prunes:
-                        text.put("steps[row + 1] = bits")
+                            text.put(f"w{source} += b{target}", *[f"bits ^= {1 << t} * (b{target} == 0.0)"] * prunes)
+                    text.put(*["steps[row + 1] = bits"] * prunes)
                 text.put("bits = begins[row]")
                 with text.block("if bits"):
                     for state in automaton.starting:
                         with text.block(f"if bits & {1 << state}"):
-                            text.put(f"total += w{state}")
-                            if prunes:
-                                with text.block(f"if w{state} == 0.0"):
-                                    text.put(f"bits ^= {1 << state}")
-                    if prunes:
-                        text.put("begins[row] = bits")
+                            text.put(f"total += w{state}", *[f"bits ^= {1 << state} * (w{state} == 0.0)"] * prunes)
+                    text.put(*["begins[row] = bits"] * prunes)
             text.put("counts[r] = total")
-    return _load(text, "count_contiguous")
+        text.put("return 0")
+    return load_loop(text, "count_contiguous", takes)
 
 
 @lru_cache(64)
-def write_ends(automaton: Automaton) -> Kernel:
+def write_ends(automaton: Automaton) -> Loop:
     """The loop that finds, per row and state, the first row at which a trend can end that has got there, or NO_END."""
-    text, states = Text(), range(automaton.states)
-    with text.block_of("find_ends", ("steps", "ahead")):
-        text.put(_totals("e", [str(NO_END) for _ in states]))
-        with text.block("for row in range(steps.size - 1, -1, -1)"):
-            text.put("bits = steps[row + 1] if row + 1 < steps.size else 0")
-            text.put(_totals("b", [f"e{state}" for state in states]))
-            text.put(_totals("e", ["row" if state in automaton.final else str(NO_END) for state in states]))
+    text, takes = Text(), ("steps", "ahead")
+    final = ["row" if state in automaton.final else str(NO_END) for state in range(automaton.states)]
+    with text.block_of("find_ends", takes):
+        text.put("base, stop = 0, steps.size")
+        with _rows_back(text, automaton, str(NO_END), final):
             with text.block("if bits"):
                 for t, (source, target) in enumerate(automaton.transitions):
-                    with text.block(f"if bits & {1 << t} and b{target} < e{source}"):
-                        text.put(f"e{source} = b{target}")
-            text.put(*(f"ahead[row, {state}] = e{state}" for state in states))
-    return _load(text, "find_ends")
+                    with text.block(f"if bits & {1 << t} and b{target} < w{source}"):
+                        text.put(f"w{source} = b{target}")
+            text.put(*(f"ahead[row, {state}] = w{state}" for state in range(automaton.states)))
+        text.put("return 0")
+    return load_loop(text, "find_ends", takes)
 
 
 @lru_cache(64)
-def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: tuple[Fold, ...] | None) -> Kernel:
+def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: tuple[Fold, ...] | None) -> Loop:
     """The loop that fills buffers with all trends, by their first rows; it returns how many, 0 when there are no more,
     and `place` is where it stands: the range, the first row (-1: the range is new), the beginnings of it that are left,
     the rows on the path, and whether the last one was just reached.
 
     Of each trend the range and its last row are written and, with folds, what is folded while the trend grows;
-    otherwise its variables. Its rows are as many as lead up to the last.
+    otherwise its variables. Its rows are as many as lead up to the last. Unless it looks `ahead`, all steps lead to an
+    end of their range.
     """
     text = Text()
     folding = FoldText(text, folds or ())
-    takes = ["steps", "begins", "low", "high", "ends_from", "state", "left", "place", "found_range", "found_last"]
-    takes += ["ahead"] * looks_ahead + ["until"] * has_until
+    takes = ["steps", "begins", "low", "high", "ends_from", "state", "left", "place"]
+    takes += ["found_range", "found_last", *["ahead"] * looks_ahead, *["until"] * has_until]
     takes += ["starts", "variables"] if folds is None else [*folding.takes, "stack", "stack_real", "whole", "real"]
 
     def stack(depth: str):
         return lambda array, cell: f"{'stack' if array == 'whole' else 'stack_real'}[{cell}, {depth}]"
-
-    def reaches(row: str, state: str) -> str:
-        return f"ahead[{row}, {state}] < stop" if looks_ahead else "True"
 
     save = "place[0], place[1], place[2], place[3], place[4] = r, first, begun, depth, {}"
     stop = "stop = min(high[r], until[first])" if has_until else "stop = high[r]"
@@ -177,8 +154,9 @@ def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: 
                     with text.block("while not (begun >> now) & 1"):
                         text.put("now += 1")
                     text.put("begun &= begun - 1")
-                    with text.block_if(f"not {reaches('first', 'now')}" if looks_ahead else None):
-                        text.put(*["continue"] * looks_ahead)
+                    if looks_ahead:
+                        with text.block("if ahead[first, now] >= stop"):
+                            text.put("continue")
                     text.put("depth, arrived = 1, 1", "state[0] = now")
                     folding.begin(stack("0"))
                     folding.grow(stack("0"), "first", "VARIABLE[now]")
@@ -204,18 +182,18 @@ def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: 
                 text.put("left[depth - 1] = bits & (bits - 1)", "t = FIRST[now]")
                 with text.block("while not (bits >> t) & 1"):
                     text.put("t += 1")
-                with text.block_if(reaches("first + depth", "TARGET[t]") if looks_ahead else None):
+                with text.block_if("ahead[first + depth, TARGET[t]] < stop" if looks_ahead else None):
                     text.put("state[depth] = TARGET[t]")
                     folding.copy(stack("depth - 1"), stack("depth"))
                     folding.grow(stack("depth"), "first + depth", "VARIABLE[TARGET[t]]")
                     text.put("depth += 1", "arrived = 1")
             text.put("r += 1", "first = -1")
         text.put(save.format(0), "return trends")
-    return _load(text, "walk_contiguous", automaton)
+    return load_loop(text, "walk_contiguous", tuple(takes), automaton.write_tables())
 
 
 @lru_cache(64)
-def write_take(automaton: Automaton, shortest: bool, kind: int, variable: int) -> Kernel:
+def write_take(automaton: Automaton, shortest: bool, kind: int, variable: int) -> Loop:
     """The loop that fills buffers with the trends that AFTER MATCH or PER START take: of each beginning that is left
     the one that ends last (or first), and of those the one whose variables have the least numbers, from the first on.
 
@@ -223,41 +201,29 @@ def write_take(automaton: Automaton, shortest: bool, kind: int, variable: int) -
     where it ends, -2 where no end can be reached; `end` is the row of the end per state in which trends begin. Returns
     as the walk does; `place` is the range and the first row.
     """
-    text, states = Text(), range(automaton.states)
-    takes = (
-        "steps",
-        "begins",
-        "low",
-        "high",
-        "onward",
-        "end",
-        "place",
-        "found_range",
-        "found_last",
-        "starts",
-        "variables",
-    )
+    text = Text()
+    takes = ("steps", "begins", "low", "high", "onward", "end", "place")
+    takes += ("found_range", "found_last", "starts", "variables")
     with text.block_of("take_contiguous", takes):
         text.put("r, first = place[0], place[1]", "trends, used = 0, 0", "starts[0] = 0")
         with text.block("while r < low.size"):
             text.put("base, stop = low[r], high[r]")
             with text.block("if first < 0"):
-                text.put("first = base", _totals("e", ["-1" for _ in states]))
-                with text.block("for row in range(stop - 1, base - 1, -1)"):
-                    text.put("heed_stop()", "bits = steps[row + 1] if row + 1 < stop else 0")
-                    text.put(_totals("b", [f"e{state}" for state in states]))
-                    text.put(_totals("e", ["-1" for _ in states]), _totals("n", ["-2" for _ in states]))
+                text.put("first = base")
+                with _rows_back(text, automaton, "-1", ["-1"] * automaton.states):
+                    text.put("heed_stop()")
+                    _put_totals(text, "n", ["-2"] * automaton.states)
                     for t, (source, target) in enumerate(automaton.transitions):
-                        better = f"b{target} > e{source}"
+                        better = f"b{target} > w{source}"
                         if shortest:
-                            better = f"b{target} >= 0 and (e{source} < 0 or b{target} < e{source})"
+                            better = f"b{target} >= 0 and (w{source} < 0 or b{target} < w{source})"
                         with text.block(f"if bits & {1 << t} and {better}"):
-                            text.put(f"e{source}, n{source} = b{target}, {target}")
+                            text.put(f"w{source}, n{source} = b{target}, {target}")
                     for state in automaton.final:
-                        with text.block_if(None if shortest else f"e{state} < 0"):
-                            text.put(f"e{state}, n{state} = row, -1")
-                    text.put(*(f"onward[row - base, {state}] = n{state}" for state in states))
-                    text.put(*(f"end[row - base, {i}] = e{state}" for i, state in enumerate(automaton.starting)))
+                        with text.block_if(None if shortest else f"w{state} < 0"):
+                            text.put(f"w{state}, n{state} = row, -1")
+                    text.put(*(f"onward[row - base, {state}] = n{state}" for state in range(automaton.states)))
+                    text.put(*(f"end[row - base, {i}] = w{state}" for i, state in enumerate(automaton.starting)))
             with text.block("while first < stop"):
                 text.put("heed_stop()", "bits, now, far = begins[first], -1, -1")
                 for i, state in enumerate(automaton.starting):
@@ -282,4 +248,4 @@ def write_take(automaton: Automaton, shortest: bool, kind: int, variable: int) -
                 text.put("first += depth" if kind == PAST_LAST else "first = max(first + 1, named)")
             text.put("r += 1", "first = -1")
         text.put("place[0], place[1] = r, first", "return trends")
-    return _load(text, "take_contiguous", automaton)
+    return load_loop(text, "take_contiguous", takes, automaton.write_tables())

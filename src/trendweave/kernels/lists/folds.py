@@ -6,9 +6,10 @@ first, last or largest value (-1: none).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,24 @@ from trendweave.kernels.loops.text import Text
 COUNT, SUM, LARGEST, FIRST, LAST = range(5)
 #: Sums of whole numbers whose largest possible size is below this are exact in 64 bits.
 _MOST = 1 << 62
-IMPORTS = "import numpy as np\n\nfrom trendweave.kernels.stopping import heed_stop\n\n\n"
+_IMPORTS = "import numpy as np\n\nfrom trendweave.kernels.stopping import heed_stop\n\n\n"
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A written loop, and the names of what it takes."""
+
+    kernel: Kernel
+    takes: tuple[str, ...]
+
+    def run(self, values: Mapping[str, Any]) -> int:
+        """Run it over some of the values."""
+        return int(self.kernel(*(values[name] for name in self.takes)))
+
+
+def load_loop(text: Text, name: str, takes: Sequence[str], tables: str = "") -> Loop:
+    """The loop of a text, over tables that stand before it."""
+    return Loop(load_text(_IMPORTS + tables + str(text), name, _nrt=False, no_cfunc_wrapper=True), tuple(takes))
 
 
 @dataclass(frozen=True)
@@ -54,6 +72,14 @@ class Folds:
         """Room for the cells of so many trends: whole numbers and floats."""
         whole, real = _count_cells(self.shape)
         return np.empty((whole, count), np.int64), np.empty((real, count), np.float64)
+
+    def name_columns(self) -> dict[str, np.ndarray]:
+        """The columns by their names."""
+        return dict(zip(self.takes, self.columns, strict=True))
+
+    def name_cells(self, whole: str, real: str, count: int) -> dict[str, np.ndarray]:
+        """Room for the cells of so many trends, by names."""
+        return dict(zip((whole, real), self.cells(count), strict=True))
 
     def read(self, cells: tuple[np.ndarray, np.ndarray], count: int) -> list[tuple[np.ndarray, ...]]:
         """The sums, the numbers of values and the rows of the first trends, per fold; empty what it has not. They are
@@ -164,19 +190,21 @@ def fold_trends(
     count = starts.size - 1
     cells = folds.cells(count)
     if folds.shape and count:
-        _fold_loop(folds.shape)(starts, rows, variables, *folds.columns, *cells)
+        loop = _fold_loop(folds.shape)
+        loop.run(dict(zip(loop.takes, (starts, rows, variables, *folds.columns, *cells), strict=True)))
     return folds.read(cells, count)
 
 
 @lru_cache(64)
-def _fold_loop(shape: tuple[Fold, ...]) -> Kernel:
+def _fold_loop(shape: tuple[Fold, ...]) -> Loop:
     text = Text()
     folds = FoldText(text, shape)
 
     def local(array: str, place: int) -> str:
         return f"{array}{place}"
 
-    with text.block_of("fold_trends", ("starts", "rows", "variables", *folds.takes, "whole", "real")):
+    takes = ("starts", "rows", "variables", *folds.takes, "whole", "real")
+    with text.block_of("fold_trends", takes):
         with text.block("for trend in range(starts.size - 1)"):
             text.put("heed_stop()")
             folds.begin(local)
@@ -184,4 +212,5 @@ def _fold_loop(shape: tuple[Fold, ...]) -> Kernel:
                 text.put("row, variable = rows[i], variables[i]")
                 folds.grow(local, "row", "variable")
             folds.copy(local, lambda array, place: f"{array}[{place}, trend]")
-    return load_text(IMPORTS + str(text), "fold_trends", _nrt=False, no_cfunc_wrapper=True)
+        text.put("return 0")
+    return load_loop(text, "fold_trends", takes)

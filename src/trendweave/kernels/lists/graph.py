@@ -25,6 +25,7 @@ from trendweave.kernels.inputs import (
     LESS_EQUAL,
     NEXT,
     OPERATORS,
+    Rows,
     Selection,
     Template,
 )
@@ -72,8 +73,8 @@ def _find_bounds(graph, segment, window, low, high):
         low[i], high[i] = window_bounds(graph, segment[i], window[i])
 
 
-def find_bounds(graph: TrendGraph, segment: np.ndarray, window: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same for some windows, each in a segment."""
+def find_bounds(graph: TrendGraph | Rows, segment: np.ndarray, window: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same for some windows, each in a segment; or the rows of each."""
     low, high = np.empty((2, segment.size), np.int64)
     _find_bounds(graph, segment, window, low, high)
     return low, high

@@ -14,16 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.compiling import inlined_late, inner, outer
-from trendweave.kernels.lists.graph import (
-    ALIVE,
-    BEGIN,
-    COMPLETE,
-    FINISH,
-    NO_WINDOW,
-    has_edge,
-    mark_window,
-)
-from trendweave.kernels.lists.walk import NEW, Progress
+from trendweave.kernels.lists.graph import COMPLETE, NO_WINDOW, has_edge
+from trendweave.kernels.searching import first_not_below
 from trendweave.kernels.stopping import heed_stop, is_to_stop
 
 #: What a piece takes in memory: a start, and a number per vertex.
@@ -38,6 +30,7 @@ class Pieces(NamedTuple):
     starts: np.ndarray
     vertices: np.ndarray
     graphlet_start: np.ndarray
+    base: int
 
 
 @outer
@@ -96,7 +89,7 @@ def extend_piece(vertices, starts, k, v, used):
 
 def build_pieces(edge_starts, edges, begins, base, cuts, total, total_size) -> Pieces:
     """All pieces of the graphlets `cuts[i]:cuts[i + 1]`, of which there are `total`, with `total_size` vertices."""
-    return Pieces(*_build_pieces(edge_starts, edges, begins, base, cuts, total, total_size))
+    return Pieces(*_build_pieces(edge_starts, edges, begins, base, cuts, total, total_size), base)
 
 
 @outer
@@ -135,7 +128,7 @@ def _build_pieces(edge_starts, edges, begins, base, cuts, total, total_size):
 def extend_all(graph, begins, low, high, total, total_size) -> Pieces:
     """The same pieces of one graphlet, found without the graph's order: every event is compared with the last event of
     every piece so far (CET, Algorithm 1, the baseline)."""
-    return Pieces(*_extend_all(graph, begins, low, high, total, total_size))
+    return Pieces(*_extend_all(graph, begins, low, high, total, total_size), low)
 
 
 @outer
@@ -165,131 +158,43 @@ def _extend_all(graph, begins, low, high, total, total_size):
     return first, starts, vertices, np.full(high - low, low)
 
 
-class Levels(NamedTuple):
-    """The stack of the walk. A level is at a vertex, has chosen one of the pieces that end there, and looks for what
-    leads to that piece from earlier graphlets."""
-
-    vertex: np.ndarray
-    next_piece: np.ndarray
-    piece: np.ndarray  # -1: the next one is to be chosen
-    cursor: np.ndarray  # over the edges to the piece's first vertex
-
-
-def new_levels(graphlets: int) -> Levels:
-    """Make room for a path through so many graphlets."""
-    return Levels(*(np.zeros(graphlets + 1, np.int64) for _ in Levels._fields))
-
-
 @inlined_late
-def open_level(levels, pieces, depth, v, origin):
-    """Begin a level at a vertex."""
-    levels.vertex[depth], levels.piece[depth] = v, -1
-    levels.next_piece[depth] = pieces.first[v - origin]
-
-
-@inlined_late
-def choose_piece(levels, pieces, top, low, origin):
+def choose_piece(walk, pieces, top, low):
     """Choose the next piece of a level that begins in the window; False where there is none left."""
-    end = pieces.first[levels.vertex[top] - origin + 1]
-    for k in range(levels.next_piece[top], end):
+    end = pieces.first[walk.path[top] - pieces.base + 1]
+    for k in range(walk.next_piece[top], end):
         if pieces.vertices[pieces.starts[k]] >= low:
-            levels.piece[top], levels.next_piece[top] = k, k + 1
+            walk.piece[top], walk.next_piece[top] = k, k + 1
             return True
     return False
 
 
 @inlined_late
-def step_to_graphlet(graph, levels, pieces, marks, top, x, low, origin):
-    """The next vertex of an earlier graphlet that leads to x, the first vertex of a level's piece; -1: none is left."""
-    end, graphlet = graph.edge_starts[x + 1], pieces.graphlet_start[x - origin]
-    cursor = levels.cursor[top]
-    while cursor < end:
-        u = np.int64(graph.edges[cursor])
-        if u >= graphlet:
-            break
-        cursor += 1
-        if u >= low and marks[u] & ALIVE:
-            levels.cursor[top] = cursor
-            return u
-    return np.int64(-1)
+def first_vertex(walk, pieces, top):
+    """The first vertex of a level's piece."""
+    return np.int64(pieces.vertices[pieces.starts[walk.piece[top]]])
 
 
 @inlined_late
-def path_size(levels, pieces, depth):
+def first_outside(graph, pieces, v):
+    """A cursor before the latest vertex of an earlier graphlet from which an edge leads to v."""
+    start = pieces.graphlet_start[v - pieces.base]
+    return first_not_below(graph.edges, graph.edge_starts[v], graph.edge_starts[v + 1], start)
+
+
+@inlined_late
+def path_size(walk, pieces, depth):
     """Vertices of the pieces of all levels."""
     size = 0
     for level in range(depth):
-        size += pieces.starts[levels.piece[level] + 1] - pieces.starts[levels.piece[level]]
+        size += pieces.starts[walk.piece[level] + 1] - pieces.starts[walk.piece[level]]
     return size
 
 
 @inlined_late
-def write_pieces(levels, pieces, depth, vertices, used):
-    """The pieces of all levels, the last level's first. Returns how much is used then."""
+def write_pieces(walk, pieces, depth, vertices, used):
+    """The pieces of all levels, the last level's first."""
     for level in range(depth - 1, -1, -1):
-        for i in range(pieces.starts[levels.piece[level]], pieces.starts[levels.piece[level] + 1]):
+        for i in range(pieces.starts[walk.piece[level]], pieces.starts[walk.piece[level] + 1]):
             vertices[used] = pieces.vertices[i]
             used += 1
-    return used
-
-
-@inner
-def _join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, levels, progress):
-    marks = walk.marks
-    entry, end, depth, arrived = progress.entry, progress.end, progress.depth, progress.arrived
-    trends, used = 0, 0
-    found.starts[0] = 0
-    while entry < entries.segment.size:
-        low, high = entries.low[entry], entries.high[entry]
-        if depth == NEW:
-            mark_window(graph, steps, entries.window[entry], low, high, mode, marks, walk.longest)
-            end, depth, arrived = low, 0, False
-        while True:
-            heed_stop()
-            if depth == 0:
-                while end < high and not (marks[end] & FINISH and marks[end] & ALIVE):
-                    end += 1
-                if end == high:
-                    break
-                open_level(levels, pieces, 0, end, origin)
-                end += 1
-                depth = 1
-                continue
-            top = depth - 1
-            if levels.piece[top] < 0:
-                if choose_piece(levels, pieces, top, low, origin):
-                    arrived = True
-                else:
-                    depth -= 1
-                continue
-            x = np.int64(pieces.vertices[pieces.starts[levels.piece[top]]])
-            if arrived:
-                if marks[x] & BEGIN:
-                    if trends == found.entry.size or used + path_size(levels, pieces, depth) > found.vertices.size:
-                        return trends, (entry, end, depth, arrived, 0, 0, 0, 0)
-                    used = write_pieces(levels, pieces, depth, found.vertices, used)
-                    found.entry[trends] = entry
-                    trends += 1
-                    found.starts[trends] = used
-                arrived = False
-                levels.cursor[top] = graph.edge_starts[x]
-                continue
-            u = step_to_graphlet(graph, levels, pieces, marks, top, x, low, origin)
-            if u < 0:
-                levels.piece[top] = -1  # on to the other pieces that end where this one does
-                continue
-            open_level(levels, pieces, depth, u, origin)
-            depth += 1
-        entry += 1
-        depth = NEW
-    return trends, (entry, end, depth, arrived, 0, 0, 0, 0)
-
-
-def join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, levels, progress) -> tuple[int, Progress]:
-    """Fill the buffers with trends of the entries, which are of one segment. Returns how many, and where the walk
-    stands; 0 means that there are no more.
-
-    origin  the first vertex that pieces were built of
-    """
-    trends, reached = _join_pieces(graph, steps, entries, walk, found, mode, pieces, origin, levels, progress)
-    return trends, Progress(*reached)

@@ -12,16 +12,13 @@ numbered in the order of that walk.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from trendweave.kernel_cache.kernel import Kernel, load_text
 from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT
-from trendweave.kernels.lists.folds import IMPORTS, Fold, FoldText
+from trendweave.kernels.lists.folds import Fold, FoldText, Loop, load_loop
 from trendweave.kernels.loops.text import Text
 
 #: The last tick at which no trend may begin, where all may: before every tick.
@@ -51,18 +48,6 @@ class TakeShape:
     folds: tuple[Fold, ...] = ()
 
 
-@dataclass(frozen=True)
-class Loop:
-    """A written loop, and the names of what it takes."""
-
-    kernel: Kernel
-    takes: tuple[str, ...]
-
-    def run(self, values: Mapping[str, Any]) -> int:
-        """Run it over some of the values."""
-        return int(self.kernel(*(values[name] for name in self.takes)))
-
-
 def _cells(array: str, real: str, place: str):
     return lambda kind, cell: f"{array if kind == 'whole' else real}[{cell}, {place}]"
 
@@ -80,9 +65,6 @@ class _Writer:
         self.shape, self.text = shape, Text()
         self.folds = FoldText(self.text, shape.folds)
         self.is_inside = "window_first[{0}] <= window and window <= end_until[{0}]"
-
-    def load(self, name: str, takes: tuple[str, ...]) -> Loop:
-        return Loop(load_text(IMPORTS + str(self.text), name, _nrt=False, no_cfunc_wrapper=True), takes)
 
     def better(self, one: str, other: str) -> str:
         return f"tick[{one}] {'<' if self.shape.shortest else '>'} tick[{other}]"
@@ -263,7 +245,7 @@ class _Writer:
                         self.take_away()
                 text.put("limit[entry] = until", "entry += 1", "at = -1")
             self.leave()
-        return self.load("take", tuple(takes))
+        return load_loop(text, "take", takes)
 
     def leave(self) -> None:
         self.text.put("state[0], state[1], state[2], state[4], state[5] = entry, at, until, known, skipped")
@@ -398,7 +380,7 @@ class _Writer:
                     text.put("at = stop")
                 text.put("entry += 1", "at = -1")
             text.put("state[4], state[6] = known, entry * (tick.size + 1)", "return found")
-        return self.load("collect", tuple(takes))
+        return load_loop(text, "collect", takes)
 
     def write_candidates(self) -> Loop:
         """Walk the candidates of some beginnings, from those on that were walked before, as many as are wanted: per
@@ -425,7 +407,7 @@ class _Writer:
                     self.advance(folds)
                 text.put("is_over[s] = depth == 0")
             text.put("return used")
-        return self.load("walk_candidates", tuple(takes))
+        return load_loop(text, "walk_candidates", takes)
 
 
 def _fold_takes(folds: FoldText) -> tuple[str, ...]:
@@ -467,7 +449,7 @@ def write_reach() -> Loop:
                     text.put("sooner = min(sooner, reach[w])", "ways += 1", "is_single[v] &= is_single[w]")
             text.put("reach[v] = sooner", "is_single[v] &= ways <= 1")
         text.put("return 0")
-    return Loop(load_text(IMPORTS + str(text), "find_reach", _nrt=False, no_cfunc_wrapper=True), takes)
+    return load_loop(text, "find_reach", takes)
 
 
 def new_ways(vertices: int) -> dict[str, np.ndarray]:

@@ -3,7 +3,8 @@
 This is M-CET (CET, Section 4.2): one trend is in memory at a time. It never walks into a dead end: of each vertex it is
 known how late the beginnings are that lead to it or, where that is not enough, a pass over the window marks those that
 some beginning leads to. What it finds goes into buffers of fixed size; when they are
-full the walk stops, and goes on from there with the next call.
+full the walk stops, and goes on from there with the next call. With T-CET and H-CET each step of the walk is a piece of
+a trend, found beforehand (`pieces`), instead of a vertex.
 
 Complete trends come in two ways. Where an event read as a variable is one vertex, they are the paths of the reduced
 graph from vertices with no beginning before them to vertices with no end behind them. Elsewhere each step of the walk
@@ -26,6 +27,7 @@ from trendweave.kernels.lists.graph import (
     step_back,
     window_bounds,
 )
+from trendweave.kernels.lists.pieces import choose_piece, first_outside, first_vertex, path_size, write_pieces
 from trendweave.kernels.searching import first_not_below
 from trendweave.kernels.stopping import heed_stop
 
@@ -48,14 +50,21 @@ class Entries(NamedTuple):
     pick_starts: np.ndarray  # int64[entries + 1], or empty: all
     picks: np.ndarray
 
+    def take(self, chosen: np.ndarray) -> "Entries":
+        """Take some entries, by their numbers; where there are picks, all of them, in order."""
+        names = ("segment", "window", "low", "high", "quota", "min_length", "shortest")
+        return self._replace(**{name: getattr(self, name)[chosen] for name in names})
+
 
 class Walk(NamedTuple):
     """Room for a walk, per vertex."""
 
     marks: np.ndarray  # uint8, or empty where nothing is marked
     longest: np.ndarray  # int32: most vertices on a way from a beginning; only where lengths matter
-    path: np.ndarray  # int32, from the last vertex back
-    cursor: np.ndarray  # int64
+    path: np.ndarray  # int32, from the last vertex back; of pieces their last vertices
+    cursor: np.ndarray  # int64, over the edges to a vertex, or to the first one of a piece
+    piece: np.ndarray  # int64: -1 where the next one is to be chosen; only where trends are joined from pieces
+    next_piece: np.ndarray
 
 
 class Progress(NamedTuple):
@@ -82,7 +91,7 @@ class Found(NamedTuple):
     vertices: np.ndarray
 
 
-def new_walk(graph: TrendGraph, lengths: bool = False, marks: bool = True) -> Walk:
+def new_walk(graph: TrendGraph, lengths: bool = False, marks: bool = True, pieces: bool = False) -> Walk:
     """Make room for a walk over a graph; `lengths`: it minds them."""
     count = graph.row.size
     return Walk(
@@ -90,6 +99,7 @@ def new_walk(graph: TrendGraph, lengths: bool = False, marks: bool = True) -> Wa
         np.zeros(count if lengths else 0, np.int32),
         np.zeros(count + 1, np.int32),
         np.zeros(count + 1, np.int64),
+        *np.zeros((2, count + 1 if pieces else 0), np.int64),
     )
 
 
@@ -126,16 +136,8 @@ def is_wanted(entries, entry, depth, shown, shortest, seen):
     return at < entries.pick_starts[entry + 1] and entries.picks[at] == seen
 
 
-@inlined_late
-def write_trend(found, entry, path, depth, trends, used):
-    """Write a trend into buffers that have room for it; how much is used then."""
-    write_path(path, depth, found.vertices, used)
-    found.entry[trends], found.starts[trends + 1] = entry, used + depth
-    return used + depth
-
-
 @inner
-def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, covers, progress):
+def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, covers, pieces, progress):
     """See `walk_back`. `marks` are those of the walk, or None where `begun` tells. Branches on what is None are not
     compiled, as they stand here and not in functions."""
     longest, path, cursors = walk.longest, walk.path, walk.cursor
@@ -166,65 +168,85 @@ def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, 
                 v = end
                 end += 1
                 if marks is None:
-                    is_end = graph.end_until[v] >= window and begun[v] >= window
+                    goes_on = graph.end_until[v] >= window and begun[v] >= window
                 else:
-                    is_end = marks[v] & FINISH != 0 and marks[v] & ALIVE != 0
-                if is_end and longest.size and longest[v] < least:
-                    left_out = max(left_out, longest[v])
-                    is_end = False
+                    goes_on = marks[v] & FINISH != 0 and marks[v] & ALIVE != 0
                 if covers is not None:
-                    is_end = is_end and cover_end(graph, covers, window, v, marks)
-                if is_end:
-                    path[0], cursors[0] = v, last_before(graph, v, low)
-                    depth, arrived = 1, True
-                continue
-            v = np.int64(path[depth - 1])
-            if arrived:
-                if marks is None:
-                    begins = graph.start_from[v] <= window
-                else:
-                    begins = marks[v] & BEGIN != 0
-                if begins and depth < least:
-                    left_out = max(left_out, depth)
-                    begins = False
-                if covers is not None:
-                    begins = begins and is_complete(graph, covers, window, v, depth, marks)
-                if begins:
-                    if is_wanted(entries, entry, depth, shown, shortest, seen):
-                        if trends == found.entry.size or used + depth > found.vertices.size:
-                            return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
-                        used = write_trend(found, entry, path, depth, trends, used)
-                        trends += 1
-                        shown += 1
-                        shortest += depth == least
-                    seen += 1
-                arrived = False
-                continue
-            cursor, u = step_back(graph, steps, v, cursors[depth - 1], low)
-            cursors[depth - 1] = cursor
-            if u < 0:
-                depth -= 1
-                continue
-            if marks is None:
-                goes_on = begun[u] >= window
+                    goes_on = goes_on and cover_end(graph, covers, window, v, marks)
             else:
-                goes_on = marks[u] & ALIVE != 0
-            if goes_on and longest.size and depth + longest[u] < least:
-                left_out = max(left_out, depth + longest[u])
+                v = np.int64(path[depth - 1])
+                if pieces is not None:
+                    if walk.piece[depth - 1] < 0:
+                        if not choose_piece(walk, pieces, depth - 1, low):
+                            depth -= 1
+                            continue
+                        arrived = True
+                        v = first_vertex(walk, pieces, depth - 1)
+                        cursors[depth - 1] = first_outside(graph, pieces, v)
+                    else:
+                        v = first_vertex(walk, pieces, depth - 1)
+                if arrived:
+                    if marks is None:
+                        begins = graph.start_from[v] <= window
+                    else:
+                        begins = marks[v] & BEGIN != 0
+                    if begins and depth < least:
+                        left_out = max(left_out, depth)
+                        begins = False
+                    if covers is not None:
+                        begins = begins and is_complete(graph, covers, window, v, depth, marks)
+                    if begins:
+                        if is_wanted(entries, entry, depth, shown, shortest, seen):
+                            size = depth
+                            if pieces is not None:
+                                size = path_size(walk, pieces, depth)
+                            if trends == found.entry.size or used + size > found.vertices.size:
+                                return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
+                            if pieces is None:
+                                write_path(path, depth, found.vertices, used)
+                            else:
+                                write_pieces(walk, pieces, depth, found.vertices, used)
+                            used += size
+                            found.entry[trends], found.starts[trends + 1] = entry, used
+                            trends += 1
+                            shown += 1
+                            shortest += depth == least
+                        seen += 1
+                    arrived = False
+                    continue
+                cursor, u = step_back(graph, steps, v, cursors[depth - 1], low)
+                cursors[depth - 1] = cursor
+                if u < 0:
+                    if pieces is None:
+                        depth -= 1
+                    else:
+                        walk.piece[depth - 1] = -1  # on to the other pieces that end where this one does
+                    continue
+                if marks is None:
+                    goes_on = begun[u] >= window
+                else:
+                    goes_on = marks[u] & ALIVE != 0
+                if covers is not None:
+                    goes_on = goes_on and cover_step(graph, covers, u, v, depth)
+                v = u
+            if goes_on and longest.size and depth + longest[v] < least:
+                left_out = max(left_out, depth + longest[v])
                 goes_on = False
-            if covers is not None:
-                goes_on = goes_on and cover_step(graph, covers, u, v, depth)
             if goes_on:
-                path[depth], cursors[depth] = u, last_before(graph, u, low)
+                path[depth] = v
+                if pieces is None:
+                    cursors[depth] = last_before(graph, v, low)
+                    arrived = True
+                else:
+                    walk.piece[depth], walk.next_piece[depth] = -1, pieces.first[v - pieces.base]
                 depth += 1
-                arrived = True
         entry += 1
         depth = NEW
     return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
 
 
 def walk_back(
-    graph, steps, entries, walk, found, mode, covers, progress, begun=None, at_ends=False
+    graph, steps, entries, walk, found, mode, covers, progress, begun=None, at_ends=False, pieces=None
 ) -> tuple[int, Progress]:
     """Fill the buffers with trends. Returns how many, and where the walk stands; 0 means that there are no more.
 
@@ -232,10 +254,12 @@ def walk_back(
         begun: Per vertex the window up to which some way from a beginning leads there; None where that is not enough to
             know, and windows are marked.
         at_ends: Whether each window stands at the last event of its trends.
+        pieces: Of which trends are joined; None: of vertices.
     """
     marks = walk.marks if begun is None else None
     begun = _NOTHING if begun is None else begun
-    trends, reached = _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, covers, progress)
+    arguments = graph, steps, entries, walk, marks, begun, at_ends, found, mode, covers, pieces, progress
+    trends, reached = _walk_back(*arguments)
     return trends, Progress(*reached)
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
 from trendweave.planning.plan import Path
+from trendweave.programs.bound import describe_key
 from trendweave.programs.program import (
     EVERYTHING,
     FAMILY,
@@ -338,14 +339,8 @@ class Shared:
         else:
             keys = self.needs.together
         expressions = dict(self.rows.columns)
-        shown = []
-        for path in keys:
-            value = rows.column(path[0])[row].as_py()
-            for name in path[1:]:
-                value = None if value is None else value[name]
-            names = (*getattr(expressions[path[0]], "names", ("key",)), *path[1:])
-            shown.append(f"{'.'.join(names)}={value}")
-        return ", ".join(shown) or "(none)"
+        names = {path: (*getattr(expressions[path[0]], "names", ("key",)), *path[1:]) for path in keys}
+        return describe_key(rows, row, {path: ".".join(named) for path, named in names.items()})
 
 
 def bind_shared(

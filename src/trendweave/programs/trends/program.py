@@ -229,13 +229,12 @@ class TrendLists(BoundTrends):
         if self.certainty.moment == "either":
             soon = self._of_ends[False].closing()
             assert soon is not None, "a window that moves is closed by watermarks"
-            return EitherSteps(TrendSteps(closing, kind, compute, True), TrendSteps(soon, kind, compute, False))
-        steps, selection = TrendSteps(closing, kind, compute), self.plan.selection
+            return EitherSteps(closing, kind, compute, True, others=TrendSteps(soon, kind, compute, False))
         if not settles_beginnings(self.plan):
-            return steps
-        own = selection is not None and selection.skip == "next"
+            return TrendSteps(closing, kind, compute)
+        own = self.plan.selection is not None and self.plan.selection.skip == "next"
         nothing = ConsumedStarts(self.preparation.partition_key, own, self.preparation.ties)
-        return SelectionSteps(steps, self._span, nothing, select)
+        return SelectionSteps(closing, kind, compute, span=self._span, nothing=nothing, select=select)
 
     @cached_property
     def _of_ends(self) -> tuple[TrendLists, TrendLists]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -57,19 +57,6 @@ def share_all(entries: int) -> Share:
         return np.full(entries, value, np.int64)
 
     return Share(same(NO_LIMIT), same(0), same(NO_LIMIT), same(0))
-
-
-def share_limit(place: np.ndarray, counts: np.ndarray, limit: int) -> Share:
-    """The first ones of each place (a number per window and group)."""
-    share = share_all(place.size)
-    capped = np.array([min(int(count), limit) for count in counts], np.int64)
-    order = np.argsort(place, kind="stable")
-    shown = capped[order]
-    before = np.cumsum(shown) - shown
-    first = np.searchsorted(place[order], place[order])
-    before -= before[first] if before.size else 0
-    share.quota[order] = np.clip(limit - before, 0, shown)
-    return share
 
 
 def share_sample(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: Sequence[str]) -> Share:
@@ -181,37 +168,42 @@ _AT_ONCE = 65_536
 
 
 @dataclass(slots=True)
+class WaitingTrends:
+    """Trends of which only some are wanted: `thin_out` leaves out others as soon as many wait."""
+
+    thin_out: Callable[[ShownTrends], ShownTrends]
+    parts: list[ShownTrends] = field(default_factory=list)
+    thinned: int = 0
+
+    def add(self, trends: ShownTrends) -> None:
+        """Add trends, in any order."""
+        self.parts.append(trends)
+        # Twice as many as were left the last time, so that none is looked at more than twice on average.
+        if sum(part.count for part in self.parts) > 2 * self.thinned + _AT_ONCE:
+            self.parts = [self.thin_out(join_trends(self.parts))]
+            self.thinned = self.parts[0].count
+
+    def take(self) -> ShownTrends | None:
+        """Take what is wanted of all trends that were added."""
+        parts, self.parts, self.thinned = self.parts, [], 0
+        return self.thin_out(join_trends(parts)) if parts else None
+
+
+@dataclass(frozen=True, slots=True)
 class Chooser:
     """Keeps so many trends per window and group: the first ones found, the longest, or those of the smallest marks."""
 
     choice: Choice
     rows: EncodedRows
     seeds: np.ndarray
-    waiting: list[ShownTrends] = field(default_factory=list)
-    thinned: int = 0
 
     @staticmethod
     def of(plan: Plan, preparation: Preparation, rows: EncodedRows) -> Chooser:
         assert plan.choice is not None, "only a plan that chooses has a chooser"
         return Chooser(plan.choice, rows, _seed_partitions(plan.choice.seed, preparation, rows))
 
-    def add(self, trends: ShownTrends) -> None:
-        """Add trends, in any order."""
-        self.waiting.append(trends)
-        if sum(part.count for part in self.waiting) > 2 * self.thinned + _AT_ONCE:
-            self._thin_out()
-
-    def take(self) -> ShownTrends | None:
-        """Take what is chosen among all trends that were added."""
-        if not self.waiting:
-            return None
-        self._thin_out()
-        (trends,) = self.waiting
-        self.waiting, self.thinned = [], 0
-        return trends
-
-    def _thin_out(self) -> None:
-        trends = join_trends(self.waiting)
+    def choose(self, trends: ShownTrends) -> ShownTrends:
+        """Choose among trends."""
         place = trends.group
         if trends.count:
             _, place = np.unique(places_of(trends, self.rows), axis=0, return_inverse=True)
@@ -219,8 +211,7 @@ class Chooser:
         # The last key counts most; what is equal in all of them stays in the order in which it was found.
         order = np.lexsort((*self._ranks(trends), place))
         rank = np.arange(order.size) - np.searchsorted(place[order], place[order])
-        kept = trends.take(np.sort(order[rank < self.choice.count]))
-        self.waiting, self.thinned = [kept], kept.count
+        return trends.take(np.sort(order[rank < self.choice.count]))
 
     def _ranks(self, trends: ShownTrends) -> tuple[np.ndarray, ...]:
         if self.choice.kind == "limit":

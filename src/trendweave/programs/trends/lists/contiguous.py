@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,16 +19,17 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError
 from trendweave.expressions.arrow.evaluate import is_true
+from trendweave.kernels import Rows
 from trendweave.kernels.lists.contiguous import (
     BEGINNING,
     Automaton,
-    find_ranges,
     write_count,
     write_ends,
     write_take,
     write_walk,
 )
 from trendweave.kernels.lists.folds import Folds
+from trendweave.kernels.lists.graph import find_bounds
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, WholeInput
 from trendweave.planning.planner import columns_of
@@ -37,8 +38,9 @@ from trendweave.planning.ways import takes_by_folding, windows_overlap
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.lists.choosing import NO_LIMIT
+from trendweave.programs.trends.lists.counting import list_windows
 from trendweave.programs.trends.lists.listing import WrittenTrends, check_number, describe_too_many, list_trends
-from trendweave.programs.trends.lists.selection import SKIPS
+from trendweave.programs.trends.lists.selection import read_rule
 from trendweave.programs.trends.lists.walking import TRENDS_AT_ONCE, TRENDS_PER_VERTEX, VERTICES_AT_ONCE
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.partials import Component, Partials, TaskResult, merge
@@ -58,25 +60,13 @@ _RANGES_PER_ROW = 8
 _NOTHING = np.empty(0, np.int64)
 
 
-def columns_read(plan: Plan, preparation: Preparation, table: pa.Table) -> list[str]:
+def columns_read(preparation: Preparation, table: pa.Table) -> list[str]:
     """The columns that steps and results are made of; grouping attributes are read once per partition."""
-    read = {
-        TIME,
-        CHUNK,
-        *preparation.shown,
-        *preparation.shown_types,
-        *(name for name in preparation.values if name is not None),
-    }
+    read = {TIME, CHUNK, *preparation.shown, *preparation.shown_types, *preparation.values}
     for edge in preparation.edges:
         read |= {name for one in edge.comparisons for name in (one.previous, one.next)}
         read |= {path[0] for test in edge.general for later in (False, True) for path in columns_of(test, later)}
     return [name for name in table.column_names if name in read or name.startswith(LETTERS)]
-
-
-def group_values(plan: Plan, preparation: Preparation, block: PartitionBlock) -> list[pa.Array]:
-    """The grouping attributes of each partition of a block: all events of one have them in common."""
-    names = {key.path: name for key, name in zip(plan.partition_key, preparation.partition_key, strict=True)}
-    return [block.first_values(names[group.path]) for group in plan.groups]
 
 
 def has_ties(rows: EncodedRows) -> bool:
@@ -98,16 +88,9 @@ def make_automaton(plan: Plan) -> Automaton:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class NeighbourSteps:
-    """Bits per row, in as few bytes as there are transitions and states: the transitions that lead to it from the row
-    before, and the states in which a trend can begin with it."""
-
-    steps: np.ndarray
-    begins: np.ndarray
-
-
-def find_steps(plan: Plan, preparation: Preparation, automaton: Automaton, rows: EncodedRows) -> NeighbourSteps:
+def find_steps(
+    plan: Plan, preparation: Preparation, automaton: Automaton, rows: EncodedRows
+) -> tuple[np.ndarray, np.ndarray]:
     """Find which transitions lead from each row to the next, and where trends begin.
 
     Args:
@@ -117,7 +100,8 @@ def find_steps(plan: Plan, preparation: Preparation, automaton: Automaton, rows:
         rows: Rows of which no two of a partition have one time.
 
     Returns:
-        Bits per row.
+        Bits per row, in as few bytes as there are transitions and states: the transitions that lead to it from the row
+        before, and the states in which a trend can begin with it.
     """
     readable, tests = _Readable(rows), _NeighbourTests(rows.table)
     has_previous = np.ones(rows.tick.size, np.bool_)
@@ -133,7 +117,7 @@ def find_steps(plan: Plan, preparation: Preparation, automaton: Automaton, rows:
     begins = np.zeros(rows.tick.size, _bits_type(automaton.states))
     for state in automaton.starting:
         begins |= readable.of(automaton.variable[state]).astype(begins.dtype) << begins.dtype.type(state)
-    return NeighbourSteps(steps, begins)
+    return steps, begins
 
 
 def _bits_type(bits: int) -> np.dtype:
@@ -219,50 +203,124 @@ def find_windows(plan: Plan, rows: EncodedRows, options: TaskOptions) -> WindowR
     Returns:
         The windows; None where there are too many of them to list.
     """
-    starts = rows.partitions.starts
+    starts, moments = rows.partitions.starts, rows.tick_steps
+    low, high = starts[:-1], starts[1:]
+    segments = WindowRanges(np.arange(low.size), np.zeros(low.size, np.int64), low, high, low)
     if isinstance(plan.window, WholeInput):
-        return _segments_as_windows(starts)
+        return segments
     # Without ties a tick is a row, so the chunk of a row is that of its tick.
     chunks = None if options.chunk is None else Chunks(rows.table.column(CHUNK).to_numpy(), options.chunk)
     if isinstance(plan.window, MovingWindow):
-        return _windows_of_trends(plan.window, rows, options.only, chunks)
+        return _windows_of_trends(plan.window, rows, segments, options.only, chunks)
     numbers: WindowNumbers
     if isinstance(plan.window, SessionWindow):
         numbers = rows.number_sessions(plan.window)
     else:
-        ends = (_NOTHING, _NOTHING)
-        numbers = number_windows(plan.window, rows.time_type, rows.tick_steps, ends, options.only, chunks)
+        numbers = number_windows(plan.window, rows.time_type, moments, (_NOTHING, _NOTHING), options.only, chunks)
     first, last = numbers.first(rows.tick, _NOTHING), numbers.last(rows.tick, _NOTHING)
-    segment, window, low, high = np.empty((4, _RANGES_PER_ROW * rows.tick.size), np.int64)
-    found = int(find_ranges(starts, first, last, segment, window, low, high))
-    if found > low.size:
+    listed = list_windows(starts, first, last, _RANGES_PER_ROW * moments.size)
+    if listed is None:
         return None
-    segment, window, low, high = (part[:found].copy() for part in (segment, window, low, high))
+    segment, window = listed
+    low, high = find_bounds(Rows(starts, rows.tick, first, last, rows.partitions.letters), segment, window)
     return WindowRanges(segment, numbers.keys(window), low, high, low)
 
 
-def _segments_as_windows(starts: np.ndarray) -> WindowRanges:
-    low, high = starts[:-1], starts[1:]
-    return WindowRanges(np.arange(low.size), np.zeros(low.size, np.int64), low, high, low)
-
-
 def _windows_of_trends(
-    window: MovingWindow, rows: EncodedRows, only: tuple[int, int] | None, chunks: Chunks | None
+    window: MovingWindow, rows: EncodedRows, segments: WindowRanges, only: tuple[int, int] | None, chunks: Chunks | None
 ) -> WindowRanges:
     """Each trend has a window of its own, by its last event. Those that are asked for are neighbours in a segment."""
-    starts, moments = rows.partitions.starts, rows.tick_steps
-    until = find_far_ticks(moments, starts[:-1], moving_span(window, rows.time_type), False)
+    moments = rows.tick_steps
+    until = find_far_ticks(moments, segments.low, moving_span(window, rows.time_type), False)
     asked = np.ones(moments.size, np.bool_)
     if only is not None:
         asked = (moments >= only[0]) & (moments <= only[1])
     if chunks is not None:
         asked &= np.floor_divide(moments, chunks.length) == chunks.of_tick
     before = np.concatenate([[0], np.cumsum(asked)])
-    some = before[starts[1:]] > before[starts[:-1]]
-    segments = _segments_as_windows(starts).take(np.flatnonzero(some))
+    segments = segments.take(np.flatnonzero(before[segments.high] > before[segments.low]))
     at = np.flatnonzero(asked)
     first, last = at[before[segments.low]], at[before[segments.high] - 1]
     return replace(segments, high=last + 1, ends_from=first, until=until, moments=moments)
+
+
+@dataclass(frozen=True, slots=True)
+class ContiguousBlock:
+    """The rows of some partitions, of which no two of one have one time, as loops over contiguous trends read them.
+
+    `groups` are the grouping attributes of the partitions; `steps` and `begins` are bits per row.
+    """
+
+    plan: Plan
+    automaton: Automaton
+    rows: EncodedRows
+    groups: list[pa.Array]
+    windows: WindowRanges
+    steps: np.ndarray
+    begins: np.ndarray
+
+    @staticmethod
+    def of(plan: Plan, preparation: Preparation, block: PartitionBlock, options: TaskOptions) -> ContiguousBlock | None:
+        """None where several rows of a partition have one time, or where there are too many windows to list."""
+        rows = block.encode(columns_read(preparation, block.partitions.table))
+        windows = None if has_ties(rows) else find_windows(plan, rows, options)
+        if windows is None:
+            return None
+        automaton = make_automaton(plan)
+        # All events of a partition have the grouping attributes in common.
+        names = {key.path: name for key, name in zip(plan.partition_key, preparation.partition_key, strict=True)}
+        groups = [block.first_values(names[group.path]) for group in plan.groups]
+        steps = find_steps(plan, preparation, automaton, rows)
+        return ContiguousBlock(plan, automaton, rows, groups, windows, *steps)
+
+    def count(self, prunes: bool) -> np.ndarray:
+        """Count the trends of each window; not where each trend has a window of its own. `prunes`, where no row is in
+        two windows: only steps that lead to an end are left."""
+        counts = np.zeros(self.windows.segment.size)
+        write_count(self.automaton, prunes).run(self._given | {"counts": counts})
+        return counts
+
+    def find(self, folds: Folds | None) -> Iterator[ShownTrends | FoldedTrends]:
+        """Find the trends that the query shows. With folds they are folded on the way; otherwise events are listed."""
+        windows, rows, longest = self.windows, self.steps.size, self.windows.longest
+        most = max(1, min(TRENDS_AT_ONCE, TRENDS_PER_VERTEX * rows))
+        of, last = np.empty((2, most), np.int64)
+        starts = np.empty(most + 1, np.int64)
+        variables = np.empty(0 if folds is not None else max(min(VERTICES_AT_ONCE, 4 * most), longest), np.int32)
+        given = self._given | {"place": np.array(BEGINNING), "found_range": of, "found_last": last}
+        given |= {"starts": starts, "variables": variables}
+        if self.plan.selection is not None:
+            rule, states = read_rule(self.plan), self.automaton.states
+            loop = write_take(self.automaton, rule.shortest, rule.kind, rule.variable)
+            given |= {"onward": np.empty((longest, states), np.int8), "end": np.empty((longest, states), np.int32)}
+        else:
+            looks_ahead = windows_overlap(self.plan.window)
+            shape = None if folds is None else folds.shape
+            loop = write_walk(self.automaton, looks_ahead, windows.until is not None, shape)
+            if looks_ahead:
+                given["ahead"] = np.empty((rows, self.automaton.states), np.int32)
+                write_ends(self.automaton).run(given)
+            given |= {"state": np.empty(longest, np.int32), "left": np.empty(longest, np.int64)}
+            if folds is not None:
+                given |= folds.name_columns() | folds.name_cells("stack", "stack_real", longest)
+                given |= folds.name_cells("whole", "real", most)
+        while count := loop.run(given):
+            # Of single trends, the time of the last event tells the window.
+            keys = windows.window[of[:count]] if windows.moments is None else windows.moments[last[:count]]
+            group = windows.segment[of[:count]]
+            if folds is not None:
+                outputs = [FoldedOutput(*one) for one in folds.read((given["whole"], given["real"]), count)]
+                yield FoldedTrends(outputs, keys, group)
+                continue
+            ends = starts[: count + 1].copy()
+            # A trend is made of the rows up to its last one.
+            events = np.arange(ends[-1]) + np.repeat(last[:count] + 1 - ends[1:], np.diff(ends))
+            yield ShownTrends(events, variables[: ends[-1]], ends, keys, group)
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        names = ("low", "high", "ends_from", "until")
+        return {name: getattr(self.windows, name) for name in names} | {"steps": self.steps, "begins": self.begins}
 
 
 #: Floats count whole numbers up to here.
@@ -273,15 +331,36 @@ _LISTED_PER_ROW = 64
 MakeWriter: TypeAlias = Callable[[EncodedRows, list[pa.Array]], TrendWriter]
 
 
-class ListedPart(Protocol):
-    """The trends of some partitions, counted and not yet built."""
+@dataclass(frozen=True, slots=True)
+class ContiguousTrends:
+    """The trends of a block. `trends` is None where only some are taken. `in_general` gives the same trends as those of
+    any other plan."""
 
-    @property
-    def trends(self) -> int | None:
-        """How many trends there are."""
+    block: ContiguousBlock
+    trends: int | None
+    make_writer: MakeWriter
+    in_general: Callable[[], WrittenTrends]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Build and write them, some at a time."""
+        if self.trends == 0:
+            return
+        block, folds = self.block, None
+        writer = self.make_writer(block.rows, block.groups)
+        if isinstance(writer.columns, EachColumns) and block.plan.selection is None:
+            folds = writer.columns.without_events(block.windows.longest)
+        written, listed = list[pa.RecordBatch](), 0
+        for trends in block.find(folds):
+            if isinstance(trends, FoldedTrends) or not takes_by_folding(block.plan):
+                yield writer.write(trends)
+                continue
+            written.append(writer.write(trends))
+            listed += trends.rows.size
+            if listed > _LISTED_PER_ROW * block.steps.size:
+                # So many events are listed that it is quicker to begin again and list none.
+                yield from self.in_general().batches()
+                return
+        yield from written
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +369,7 @@ class ListedParts:
 
     plan: Plan
     most: int
-    parts: list[ListedPart]
+    parts: list[ContiguousTrends | WrittenTrends]
 
     @property
     def trends(self) -> int | None:
@@ -311,133 +390,6 @@ class ListedParts:
                 if shown > self.most:
                     raise ExecutionError([describe_too_many(f"more than {self.most:,}", self.most, self.plan)])
                 yield batch
-
-
-@dataclass(frozen=True, slots=True)
-class ContiguousTrends:
-    """The trends of a block, by steps from row to row.
-
-    `windows` are those that have any, `rows` what is written of the rows, `groups` the grouping attributes of the
-    partitions. `trends` is None where only some are taken. `folded` gives the same trends without listing their events,
-    for those that overlap much.
-    """
-
-    plan: Plan
-    automaton: Automaton
-    steps: NeighbourSteps
-    windows: WindowRanges
-    trends: int | None
-    rows: EncodedRows
-    groups: list[pa.Array]
-    make_writer: MakeWriter
-    folded: Callable[[], WrittenTrends] | None = None
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        if self.trends != 0 and self.windows.segment.size:
-            writer = self.make_writer(self.rows, self.groups)
-            if self.folded is not None:
-                yield from self._write_few(writer, self.folded)
-                return
-            folds = None
-            if isinstance(writer.columns, EachColumns) and self.plan.selection is None:
-                folds = writer.columns.without_events(self.windows.longest)
-            yield from map(writer.write, self._find(folds))
-
-    def _write_few(self, writer: TrendWriter, folded: Callable[[], WrittenTrends]) -> Iterator[pa.RecordBatch]:
-        """Write what is listed, unless that are so many events that it is quicker to begin again and list none."""
-        written, listed = [], 0
-        for found in self._find(None):
-            assert isinstance(found, ShownTrends), "events are listed"
-            listed += found.rows.size
-            if listed > _LISTED_PER_ROW * self.rows.table.num_rows:
-                yield from folded().batches()
-                return
-            written.append(writer.write(found))
-        yield from written
-
-    def _find(self, folds: Folds | None) -> Iterator[ShownTrends | FoldedTrends]:
-        """Find all trends. With folds they are folded on the way; otherwise their events are listed."""
-        if self.plan.selection is None:
-            search = _make_walk(self.plan, self.automaton, self.steps, self.windows, folds)
-        else:
-            search = self._make_take()
-        while count := search.find():
-            keys, segment = self._keys(search, count), self.windows.segment[search.range[:count]]
-            if folds is not None:
-                outputs = [FoldedOutput(*one) for one in folds.read(search.cells, count)]
-                yield FoldedTrends(outputs, keys, segment)
-                continue
-            starts = search.starts[: count + 1].copy()
-            # A trend is made of the rows up to its last one.
-            rows = np.arange(starts[-1]) + np.repeat(search.last[:count] + 1 - starts[1:], np.diff(starts))
-            yield ShownTrends(rows, search.variables[: starts[-1]], starts, keys, segment)
-
-    def _make_take(self) -> Search:
-        plan, automaton, windows = self.plan, self.automaton, self.windows
-        assert plan.selection is not None, "some are taken"
-        selection, names = plan.selection, [variable.name for variable in plan.variables]
-        variable = -1 if selection.variable is None else names.index(selection.variable)
-        loop = write_take(automaton, selection.shortest, SKIPS[selection.skip], variable)
-        search = _make_search(windows.longest, self.steps.steps.size, None)
-        onward = np.empty((windows.longest, automaton.states), np.int8)
-        end = np.empty((windows.longest, len(automaton.starting)), np.int32)
-        given = (self.steps.steps, self.steps.begins, windows.low, windows.high, onward, end, search.place)
-        return replace(search, call=partial(loop, *given, search.range, search.last, search.starts, search.variables))
-
-    def _keys(self, search: Search, count: int) -> np.ndarray:
-        """What tells the windows of trends apart: of single trends, the time of the last event."""
-        if self.windows.moments is None:
-            return self.windows.window[search.range[:count]]
-        return self.windows.moments[search.last[:count]]
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """A loop that fills buffers, where it stands, and what it fills: the range and the last row of each trend, and its
-    variables or cells of folds. Each trend fits."""
-
-    place: np.ndarray
-    range: np.ndarray
-    last: np.ndarray
-    starts: np.ndarray
-    variables: np.ndarray
-    cells: tuple[np.ndarray, np.ndarray]
-    call: Callable[[], int] = int
-
-    def find(self) -> int:
-        """Fill the buffers. Returns how many trends there are; 0 means that there are no more."""
-        return int(self.call())
-
-
-def _make_search(longest: int, rows: int, folds: Folds | None) -> Search:
-    most = max(1, min(TRENDS_AT_ONCE, TRENDS_PER_VERTEX * rows))
-    of, last = np.empty((2, most), np.int64)
-    listed = 0 if folds is not None else max(min(VERTICES_AT_ONCE, 4 * most), longest)
-    starts, variables = np.empty(most + 1, np.int64), np.empty(listed, np.int32)
-    return Search(np.array(BEGINNING), of, last, starts, variables, (folds or Folds()).cells(most))
-
-
-def _make_walk(
-    plan: Plan, automaton: Automaton, steps: NeighbourSteps, windows: WindowRanges, folds: Folds | None
-) -> Search:
-    """Walk to all trends. Where no row is in two windows, all steps that are left lead to an end."""
-    longest, looks_ahead = windows.longest, windows_overlap(plan.window)
-    search = _make_search(longest, steps.steps.size, folds)
-    state, left = np.empty(longest, np.int32), np.empty(longest, np.int64)
-    given = [steps.steps, steps.begins, windows.low, windows.high, windows.ends_from, state, left, search.place]
-    given += [search.range, search.last]
-    if looks_ahead:
-        given.append(np.empty((steps.steps.size, automaton.states), np.int32))
-        write_ends(automaton)(steps.steps, given[-1])
-    if windows.until is not None:
-        given.append(windows.until)
-    if folds is None:
-        given += [search.starts, search.variables]
-    else:
-        given += [*folds.columns, *folds.cells(longest), *search.cells]
-    shape = None if folds is None else folds.shape
-    loop = write_walk(automaton, looks_ahead, windows.until is not None, shape)
-    return replace(search, call=partial(loop, *given))
 
 
 def list_contiguous(
@@ -464,84 +416,41 @@ def list_contiguous(
     Raises:
         ExecutionError: TW412 if there are too many.
     """
-    automaton, read = make_automaton(plan), columns_read(plan, preparation, table)
-    parts: list[ListedPart] = []
+    # The number of all is checked below, with that of other parts.
+    limits = replace(detection, max_trends=NO_LIMIT) if plan.selection is None else detection
+
+    def list_generally(block: PartitionBlock) -> WrittenTrends:
+        listing = list_trends(plan, preparation, block.encode().table, options, limits)
+        return WrittenTrends(listing, make_writer(listing.counted.task.rows, listing.counted.group_columns))
+
+    parts: list[ContiguousTrends | WrittenTrends] = []
     for block in sort_partitions(plan, preparation, table).in_blocks(ROWS_AT_ONCE):
-        rows = block.encode(read)
-        part: ContiguousTrends | None = None
-        if not has_ties(rows):
-            groups = group_values(plan, preparation, block)
-            part = _list_block(plan, preparation, automaton, rows, groups, options, detection.max_trends, make_writer)
-        # The number of all is checked below, with that of other parts.
-        limits = replace(detection, max_trends=NO_LIMIT) if plan.selection is None else detection
-        in_general = partial(_list_generally, plan, preparation, block, options, limits, make_writer)
-        if part is None:
+        found, in_general = ContiguousBlock.of(plan, preparation, block, options), partial(list_generally, block)
+        number: float | None = None
+        if found is not None and plan.selection is None:
+            found, number = _count(found, detection.max_trends)
+        if found is None or (number is not None and number >= MOST_COUNTED):
             parts.append(in_general())
         else:
-            parts.append(replace(part, folded=in_general) if takes_by_folding(plan) else part)
+            parts.append(ContiguousTrends(found, None if number is None else int(number), make_writer, in_general))
     listed = ListedParts(plan, detection.max_trends, parts)
     if listed.trends is not None:
         check_number(listed.trends, detection.max_trends, plan)
     return listed
 
 
-def _list_generally(
-    plan: Plan,
-    preparation: Preparation,
-    block: PartitionBlock,
-    options: TaskOptions,
-    detection: Detection,
-    make_writer: MakeWriter,
-) -> WrittenTrends:
-    """The trends of a block as those of any other plan."""
-    listing = list_trends(plan, preparation, block.encode().table, options, detection)
-    return WrittenTrends(listing, make_writer(listing.counted.task.rows, listing.counted.group_columns))
-
-
-def _list_block(
-    plan: Plan,
-    preparation: Preparation,
-    automaton: Automaton,
-    rows: EncodedRows,
-    groups: list[pa.Array],
-    options: TaskOptions,
-    most: int,
-    make_writer: MakeWriter,
-) -> ContiguousTrends | None:
-    """The trends of a block; None where there are too many windows or trends for this way."""
-    windows = find_windows(plan, rows, options)
-    if windows is None:
-        return None
-    steps, number = find_steps(plan, preparation, automaton, rows), None
-    if plan.selection is None:
-        total, windows = _count(plan, automaton, steps, windows, most)
-        if total >= MOST_COUNTED:
-            return None
-        number = int(total)
-    shown = {*preparation.shown, *preparation.shown_types, *(name for name in preparation.values if name is not None)}
-    if plan.returns != "each":
-        shown.add(TIME)
-    left = rows.to_write([name for name in rows.table.column_names if name in shown])
-    return ContiguousTrends(plan, automaton, steps, windows, number, left, groups, make_writer)
-
-
-def _count(
-    plan: Plan, automaton: Automaton, steps: NeighbourSteps, windows: WindowRanges, most: int
-) -> tuple[float, WindowRanges]:
-    """The number of trends and the windows that have any; infinite where each beginning has an end of its own, and
-    there are more than may be shown."""
-    if windows.moments is None:
-        counts = np.zeros(windows.segment.size)
-        prunes = not windows_overlap(plan.window)
-        write_count(automaton, prunes)(steps.steps, steps.begins, windows.low, windows.high, counts)
-        return float(counts.sum()), windows.take(np.flatnonzero(counts))
-    total, search = 0, _make_walk(plan, automaton, steps, windows, Folds())
-    while total <= most:
-        count = search.find()
-        if count == 0:
-            return float(total), windows
-        total += count
-    return math.inf, windows
+def _count(block: ContiguousBlock, most: int) -> tuple[ContiguousBlock, float]:
+    """The block with the windows that have trends, and their number; infinite where each trend has a window of its own,
+    and there are more than may be shown."""
+    if block.windows.moments is None:
+        counts = block.count(prunes=not windows_overlap(block.plan.window))
+        return replace(block, windows=block.windows.take(np.flatnonzero(counts))), float(counts.sum())
+    total = 0
+    for trends in block.find(Folds()):
+        total += trends.count
+        if total > most:
+            return block, math.inf
+    return block, total
 
 
 def count_contiguous(plan: Plan, preparation: Preparation, table: pa.Table, options: TaskOptions) -> TaskResult | None:
@@ -556,40 +465,20 @@ def count_contiguous(plan: Plan, preparation: Preparation, table: pa.Table, opti
     Returns:
         Counts per window and group; None where there are no rows.
     """
-    automaton, read = make_automaton(plan), columns_read(plan, preparation, table)
     results = []
     for block in sort_partitions(plan, preparation, table).in_blocks(ROWS_AT_ONCE):
-        rows = block.encode(read)
-        counted = None
-        if not has_ties(rows):
-            counted = _count_block(plan, preparation, automaton, rows, group_values(plan, preparation, block), options)
-        results.append(counted or PartitionTask(plan, preparation, block.encode().table, options).run())
+        found = ContiguousBlock.of(plan, preparation, block, options)
+        counts = None if found is None else found.count(prunes=False)
+        if found is None or counts is None or counts.sum() >= MOST_COUNTED:
+            results.append(PartitionTask(plan, preparation, block.encode().table, options).run())
+            continue
+        windows, counts = found.windows.take(np.flatnonzero(counts)), counts[counts > 0]
+        numbers = counts.astype(np.int64) if options.exact else counts
+        # The number of trends comes first, then each output.
+        components = (Component("sum", numbers),) * (1 + len(plan.aggregates))
+        groups = [pc.take(values, pa.array(windows.segment)) for values in found.groups]
+        results.append(TaskResult(Partials(windows.window, windows.segment, components), groups))
     return _join_results(results) if results else None
-
-
-def _count_block(
-    plan: Plan,
-    preparation: Preparation,
-    automaton: Automaton,
-    rows: EncodedRows,
-    groups: list[pa.Array],
-    options: TaskOptions,
-) -> TaskResult | None:
-    """Counts of a block; None where floats cannot count its trends, or there are too many windows."""
-    windows = find_windows(plan, rows, options)
-    if windows is None:
-        return None
-    counts, steps = np.zeros(windows.segment.size), find_steps(plan, preparation, automaton, rows)
-    write_count(automaton, False)(steps.steps, steps.begins, windows.low, windows.high, counts)
-    if counts.sum() >= MOST_COUNTED:
-        return None
-    windows, counts = windows.take(np.flatnonzero(counts)), counts[counts > 0]
-    numbers = counts.astype(np.int64) if options.exact else counts
-    # The number of trends comes first, then each output.
-    components = (Component("sum", numbers),) * (1 + len(plan.aggregates))
-    of = pa.array(windows.segment)
-    taken = [pc.take(values, of) for values in groups]
-    return TaskResult(Partials(windows.window, windows.segment, components), taken)
 
 
 def _join_results(results: list[TaskResult]) -> TaskResult:

@@ -3,6 +3,7 @@ them. Windows and groups are numbered here, and the lists of trends use the same
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,13 +50,14 @@ class WindowEntries:
         """All trends; None where that is not known."""
         return None if (self.counts == UNKNOWN).any() else sum(self.counts.tolist())
 
+    @staticmethod
+    def join(parts: Sequence[WindowEntries]) -> WindowEntries:
+        """Put entries one after the other."""
+        names = WindowEntries.__slots__
+        return WindowEntries(*(join_arrays([getattr(part, name) for part in parts]) for name in names))
+
     def take(self, chosen: np.ndarray) -> WindowEntries:
-        return WindowEntries(
-            self.segment[chosen],
-            self.window[chosen],
-            self.group[chosen],
-            self.counts[chosen],
-        )
+        return WindowEntries(*(getattr(self, name)[chosen] for name in WindowEntries.__slots__))
 
     def find_segments(self, first: int, end: int) -> np.ndarray:
         """Find the entries of the segments `first:end`."""
@@ -127,21 +129,45 @@ def count_trends(task: PartitionTask, layout: Layout) -> CountedTrends:
         The pieces of the rows, and the windows with trends in each of their segments.
     """
     pieces, groups, windows = layout.pieces, layout.groups, layout.windows
-    parts = [task.aggregate_piece(piece, group, windows) for piece, group in zip(pieces, groups, strict=True)]
-    offsets = _first_segments(pieces)[:-1]
-    entries = WindowEntries(
-        join_arrays([part.segment + offset for part, offset in zip(parts, offsets, strict=True)]),
-        join_arrays([part.partials.window for part in parts]),
-        join_arrays([group[part.segment] for part, group in zip(parts, groups, strict=True)]),
-        join_arrays([part.partials.components[0].values for part in parts]),
-    )
-    return layout.with_entries(task, entries)
+    entries = []
+    for piece, group, offset in zip(pieces, groups, _first_segments(pieces)[:-1], strict=True):
+        found = task.aggregate_piece(piece, group, windows)
+        counts = found.partials.components[0].values
+        entries.append(WindowEntries(found.segment + offset, found.partials.window, group[found.segment], counts))
+    return layout.with_entries(task, WindowEntries.join(entries))
 
 
 def _first_segments(pieces: list[Piece]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum([piece.segments.count for piece in pieces])]).astype(np.int64)
 
 
-def join_arrays(parts: list[np.ndarray]) -> np.ndarray:
+def join_arrays(parts: Sequence[np.ndarray]) -> np.ndarray:
     """Put arrays one after the other; no arrays are no numbers."""
     return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
+
+def list_windows(
+    starts: np.ndarray, first: np.ndarray, last: np.ndarray, most: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """List the windows of each segment that hold something of it, each once.
+
+    Args:
+        starts: Where segments begin, and the end of the last.
+        first: The first window of each row; they ascend in a segment.
+        last: The last window of each row, likewise.
+        most: How many windows are listed.
+
+    Returns:
+        The segment and the number of each; None where there are more.
+    """
+    segment = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    # What the row before has seen is left out.
+    seen = np.append(first[:1], last[:-1] + 1)
+    seen[starts[:-1][starts[:-1] < seen.size]] = np.iinfo(np.int64).min
+    first = np.maximum(first, seen)
+    sizes = np.maximum(last - first + 1, 0)
+    ends = np.cumsum(sizes)
+    total = int(ends[-1]) if ends.size else 0
+    if total > most:
+        return None
+    return np.repeat(segment, sizes), np.arange(total) + np.repeat(first - (ends - sizes), sizes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,16 +20,15 @@ _FIRST_ROOM = 1 << 16
 #: Targets that are looked at before anything is written down: a loop without branches takes several at once. Of so
 #: many the least and the largest code are known.
 _TOGETHER = 128
-#: Pairs that one call looks at, about: a query can be interrupted between two of them.
-_PAIRS_AT_ONCE = 1 << 30
 #: What the largest (or least) code of some targets must be for one of them to follow a source.
 _BOUNDS = {"<": "> ", "<=": ">=", ">": "< ", ">=": "<="}
 
-_LOOPS = """
+_LOOP = """
 @loop
-def find_all({columns}answers, codes, bounds, low, high, first, last, found_from, found_to):
+def find_links({columns}answers, codes, bounds, low, high, first, only_first, found_from, found_to):
     used = 0
-    for i in range(first, last):
+    for i in range(first, low.size):
+        heed_stop()
         {taken}
         begin, before = low[i], used
         while begin < high[i]:
@@ -46,28 +44,12 @@ def find_all({columns}answers, codes, bounds, low, high, first, last, found_from
                     if {holds}:
                         found_from[used], found_to[used] = i, j
                         used += 1
+                        if only_first:
+                            break
+                if only_first:
+                    break
             begin = end
-    return last, used
-
-
-@loop
-def find_first({columns}answers, codes, bounds, low, high, first, last, found):
-    for i in range(first, last):
-        {taken}
-        begin = low[i]
-        found[i] = -1
-        while begin < high[i] and found[i] < 0:
-            end = min((begin // {together} + 1) * {together}, high[i])
-            some = False
-            if {may_hold}:
-                for j in range(begin, end):
-                    some |= {holds}
-            if some:
-                for j in range(begin, end):
-                    if {holds}:
-                        found[i] = j
-                        break
-            begin = end
+    return low.size, used
 """
 
 
@@ -84,40 +66,39 @@ class CompiledLinks:
         room: int,
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """See `Linker`."""
-        loop, _ = _load_loops(*_describe(condition))
-        given = _gather(condition, sources, targets)
-        found_from, found_to = np.empty((2, min(room, _FIRST_ROOM) + _TOGETHER), np.int64)
-        used = 0
-        for first, last in _cut(low, high):
-            while first < last:
-                first, more = loop(*given, low, high, first, last, found_from[used:], found_to[used:])
-                used += more
-                if used > room or (first < last and found_from.size > room + _TOGETHER):
-                    return None
-                if first < last:
-                    both = found_from, found_to
-                    found_from, found_to = (np.concatenate([part, np.empty_like(part)]) for part in both)
-        return found_from[:used], found_to[:used]
+        return self._find(condition, sources, targets, low, high, room, only_first=False)
 
     def find_first(
         self, condition: LinkCondition, sources: np.ndarray, targets: np.ndarray, low: np.ndarray, high: np.ndarray
     ) -> np.ndarray:
         """See `Linker`."""
-        _, loop = _load_loops(*_describe(condition))
-        given = _gather(condition, sources, targets)
-        found = np.empty(sources.size, np.int64)
-        for first, last in _cut(low, high):
-            loop(*given, low, high, first, last, found)
+        pairs = self._find(condition, sources, targets, low, high, sources.size, only_first=True)
+        assert pairs is not None, "there is room for one of each source"
+        found = np.full(sources.size, -1)
+        found[pairs[0]] = pairs[1]
         return found
 
-
-def _cut(low: np.ndarray, high: np.ndarray) -> list[tuple[int, int]]:
-    """Ranges of sources that have about as many pairs as one call looks at."""
-    pairs = np.cumsum(high - low)
-    total = int(pairs[-1]) if pairs.size else 0
-    cuts = np.searchsorted(pairs, np.arange(_PAIRS_AT_ONCE, total, _PAIRS_AT_ONCE)) + 1
-    places = np.unique(np.concatenate([[0], cuts, [low.size]])).tolist()
-    return list(pairwise(places))
+    @staticmethod
+    def _find(
+        condition: LinkCondition,
+        sources: np.ndarray,
+        targets: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        room: int,
+        only_first: bool,
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        loop, given = _load_loop(*_describe(condition)), _gather(condition, sources, targets)
+        found_from, found_to = np.empty((2, min(room, _FIRST_ROOM) + _TOGETHER), np.int64)
+        used, first = 0, 0
+        while True:
+            first, more = loop(*given, low, high, first, only_first, found_from[used:], found_to[used:])
+            used += more
+            if used > room or (first < low.size and found_from.size > room + _TOGETHER):
+                return None
+            if first == low.size:
+                return found_from[:used], found_to[:used]
+            found_from, found_to = (np.concatenate([part, np.empty_like(part)]) for part in (found_from, found_to))
 
 
 def _describe(condition: LinkCondition) -> tuple[str, tuple[bool, ...], str, bool]:
@@ -144,8 +125,9 @@ def _gather(condition: LinkCondition, sources: np.ndarray, targets: np.ndarray) 
 
 
 @lru_cache(256)
-def _load_loops(python: str, is_left: tuple[bool, ...], order: str, asks: bool) -> tuple[Any, Any]:
-    """Both loops for a condition; each is compiled when it is called first."""
+def _load_loop(python: str, is_left: tuple[bool, ...], order: str, asks: bool) -> Any:
+    """The loop for a condition: of each source from the first on all targets that can follow, or only the first one. It
+    returns the source that there was no room for, and how many were found before it."""
     taken = [f"s{number} = c{number}[i]" for number, left in enumerate(is_left) if left]
     passed = [f"s{number}" if left else f"c{number}[j]" for number, left in enumerate(is_left)]
     holds = f"test({', '.join(passed[:-2] if asks else passed)})"
@@ -153,15 +135,15 @@ def _load_loops(python: str, is_left: tuple[bool, ...], order: str, asks: bool) 
         holds = f"({holds} and answers[{passed[-2]}, {passed[-1]}])"
     if order:
         taken.append("code = codes[i]")
-    loops = _LOOPS.format(
+    loop = _LOOP.format(
         columns="".join(f"c{number}, " for number in range(len(is_left))),
         taken="; ".join(taken) or "pass",
         holds=holds,
         may_hold=f"bounds[begin // {_TOGETHER}] {_BOUNDS[order]} code" if order else "True",
         together=_TOGETHER,
     )
-    source = AROUND_CONDITION.format(condition=python, loop=loops)
-    return load_text(source, "find_all"), load_text(source, "find_first")
+    source = AROUND_CONDITION.format(condition=python, loop=loop)
+    return load_text("from trendweave.kernels.stopping import heed_stop\n" + source, "find_links")
 
 
 class NotLinkedError(Exception):

@@ -12,7 +12,14 @@ from trendweave.kernels.lists.graph import ALL, CHECKED, NO_WINDOW
 from trendweave.kernels.lists.walk import START, Entries, count_paths, new_walk, walk_back
 from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.lists.choosing import share_all
-from trendweave.programs.trends.lists.counting import UNKNOWN, Layout, WindowEntries, count_trends, join_arrays
+from trendweave.programs.trends.lists.counting import (
+    UNKNOWN,
+    Layout,
+    WindowEntries,
+    count_trends,
+    join_arrays,
+    list_windows,
+)
 from trendweave.programs.trends.lists.edges import NotLinkedError, OnCard, why_not_linked
 from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
 from trendweave.programs.trends.lists.walking import make_buffers, take_entries
@@ -45,8 +52,7 @@ def find_graphs(
     Raises:
         ExecutionError: TW422 where a card is asked for and does not serve this, TW423 where its memory is too small.
     """
-    nothing = np.empty(0, np.int64)
-    entries = WindowEntries(nothing, nothing, nothing, nothing) if known is None else known
+    entries = WindowEntries.join([]) if known is None else known
     graphs = SegmentGraphs(layout.with_entries(task, entries), mode, memory)
     if task.options.device == "gpu":
         return _link_on_card(graphs, layout, known is None)
@@ -75,9 +81,7 @@ def _count(graphs: SegmentGraphs, layout: Layout) -> SegmentGraphs:
         graphs = graphs.visit(lambda part: found.append(_count_entries(part, group, mode)))
     except NotCountedError:
         return replace(graphs, counted=count_trends(task, layout))
-    columns = zip(*((one.segment, one.window, one.group, one.counts) for one in found), strict=True)
-    entries = WindowEntries(*map(join_arrays, columns)) if found else graphs.counted.entries
-    return replace(graphs, counted=layout.with_entries(task, entries))
+    return replace(graphs, counted=layout.with_entries(task, WindowEntries.join(found)))
 
 
 def _count_entries(part: SegmentGraph, group: np.ndarray, mode: int) -> WindowEntries:
@@ -112,18 +116,15 @@ def _find_entries(part: SegmentGraph, group: np.ndarray) -> WindowEntries:
     ends = np.flatnonzero(graph.end_until != -NO_WINDOW)
     segment = np.searchsorted(graph.segment_starts, ends, side="right") - 1
     first, last = graph.window_first[ends], graph.end_until[ends]
-    ascends = bool(((last[1:] >= last[:-1]) | (segment[1:] != segment[:-1])).all())
-    if ascends and ends.size:
-        # What the vertex before has seen is left out.
-        fresh = np.where(segment[1:] == segment[:-1], last[:-1] + 1, first[1:])
-        first = np.append(first[:1], np.maximum(first[1:], fresh))
-    sizes = np.maximum(last - first + 1, 0)
-    if int(sizes.sum()) > MOST_WINDOWS:
+    if bool(((last[1:] >= last[:-1]) | (segment[1:] != segment[:-1])).all()):
+        listed = list_windows(np.searchsorted(ends, graph.segment_starts), first, last, MOST_WINDOWS)
+    else:
+        # Each end is a segment here, so windows come several times.
+        listed = list_windows(np.arange(ends.size + 1), first, last, MOST_WINDOWS)
+        if listed is not None:
+            pairs = np.unique(np.column_stack([segment[listed[0]], listed[1]]), axis=0)
+            listed = pairs[:, 0], pairs[:, 1]
+    if listed is None:
         raise NotCountedError
-    inside = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    segment, window = np.repeat(segment, sizes), np.repeat(first, sizes) + inside
-    if not ascends:
-        pairs = np.unique(np.column_stack([segment, window]), axis=0)
-        segment, window = pairs.T.copy()
-    segment = segment + part.first
+    segment, window = listed[0] + part.first, np.ascontiguousarray(listed[1])
     return WindowEntries(segment, window, group[segment], np.zeros(segment.size, np.int64))

@@ -26,9 +26,9 @@ from trendweave.programs.trends.lists.choosing import (
     Chooser,
     Limits,
     Share,
+    WaitingTrends,
     places_of,
     share_all,
-    share_limit,
     share_longest,
     share_sample,
 )
@@ -82,9 +82,13 @@ class TrendListing:
         """How many trends will be shown; None where it turns out only while they are."""
         if not self.is_counted:
             return None
-        if self.plan.choice is not None:
-            return int(self.share.quota.sum() + self.share.drawn.sum())
-        return self.counted.entries.total
+        choice, counts = self.plan.choice, self.counted.entries.counts
+        if choice is None:
+            return self.counted.entries.total
+        if choice.kind == "limit":
+            capped = np.where(counts == UNKNOWN, choice.count, np.minimum(counts, choice.count)).astype(np.float64)
+            return int(np.minimum(np.bincount(self.counted.number_places(), capped), choice.count).sum())
+        return int(self.share.quota.sum() + self.share.drawn.sum())
 
     def fold_trends(self, columns: EachColumns) -> Iterator[ShownTrends | FoldedTrends]:
         """Find all trends that the query shows; where many of them share events, only what columns ask of each.
@@ -113,7 +117,7 @@ class TrendListing:
         """
         if not self.counted.entries.size:
             return
-        if self.is_counted:
+        if self.is_counted and not self.share.closes:
             for part in self.graphs.parts():
                 yield from self._find_in(part)
             return
@@ -156,10 +160,10 @@ class TrendListing:
                 if not limits.left.any():
                     return
             return
-        chooser = Chooser.of(self.plan, self.preparation, self.counted.task.rows)
+        waiting = WaitingTrends(Chooser.of(self.plan, self.preparation, self.counted.task.rows).choose)
         for trends in taken:
-            chooser.add(trends)
-        chosen = chooser.take()
+            waiting.add(trends)
+        chosen = waiting.take()
         if chosen is not None:
             yield chosen
 
@@ -187,17 +191,9 @@ class TrendListing:
         yield None
 
     def _select(self, found: Iterator[ShownTrends | None]) -> Iterator[ShownTrends]:
-        selector = self.selector
-        if selector is None:
-            yield from (trends for trends in found if trends is not None)
-            return
-        for trends in found:
-            if trends is not None:
-                selector.add(trends)
-                continue
-            taken = selector.take()
-            if taken is not None:
-                yield taken
+        if self.selector is not None:
+            return self.selector.select(found)
+        return (trends for trends in found if trends is not None)
 
     def _take(self, folds: Folds) -> Iterator[ShownTrends | FoldedTrends]:
         """Find only the trends that AFTER MATCH or PER START take; all of them where edges are not listed, or where
@@ -308,13 +304,13 @@ def list_trends(
     once = EachOnce.of(counted, mode)
     seeds: list[str] = []
     share = share_all(counted.entries.size)
-    if plan.choice is not None and is_counted(plan, mode, once):
-        seeds = name_seeds(counted, plan.choice.seed) if plan.choice.kind == "sample" else []
-        share, graphs = _share_out(plan.choice, graphs, seeds)
-    elif plan.choice is not None and plan.choice.kind == "limit" and plan.selection is None:
+    if plan.choice is not None and plan.choice.kind == "limit" and plan.selection is None:
         share.closes = True
         if not plan.match_conditions and (once is None or not once.leaves_out):
             share.quota[:] = plan.choice.count
+    elif plan.choice is not None and is_counted(plan, mode, once):
+        seeds = name_seeds(counted, plan.choice.seed) if plan.choice.kind == "sample" else []
+        share, graphs = _share_out(plan.choice, graphs, seeds)
     rows = counted.task.rows
     selector = Selector.of(plan, preparation, rows)
     listing = TrendListing(plan, preparation, detection, mode, counted, graphs, share, seeds, once, selector)
@@ -328,8 +324,6 @@ def list_trends(
 def _share_out(choice: Choice, graphs: SegmentGraphs, seeds: list[str]) -> tuple[Share, SegmentGraphs]:
     entries, mode = graphs.counted.entries, graphs.mode
     place = graphs.counted.number_places()
-    if choice.kind == "limit":
-        return share_limit(place, entries.counts, choice.count), graphs
     if choice.kind == "longest":
         lengths: list[np.ndarray] = [np.empty(0, np.int64)] * entries.size
 

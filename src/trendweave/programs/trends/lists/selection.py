@@ -7,7 +7,8 @@ is left are few enough to be looked at one after the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -17,15 +18,14 @@ from trendweave.kernels.lists.take import NOTHING_TAKEN
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.planning.preparation import Preparation
-from trendweave.results.shown_trends import ShownTrends, find_partitions, join_trends
+from trendweave.programs.trends.lists.choosing import WaitingTrends
+from trendweave.results.shown_trends import ShownTrends, find_partitions
 from trendweave.rows.codes import order_codes
 from trendweave.rows.encoded import APART, ASKED, CHUNK, NUMBER, TIME, EncodedRows
 
 #: Columns that say nothing of events beside their order.
 _OF_NO_EVENT = (TIME, CHUNK, APART, ASKED, NUMBER)
 SKIPS = {"next": TO_NEXT, "past last": PAST_LAST, "first": TO_FIRST, "last": TO_LAST}
-#: Trends that are thinned out at once, at least.
-_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,6 @@ class Selector:
     rows: EncodedRows
     places: np.ndarray
     limit: np.ndarray
-    waiting: list[ShownTrends] = field(default_factory=list)
-    thinned: int = 0
 
     @staticmethod
     def of(plan: Plan, preparation: Preparation, rows: EncodedRows) -> Selector | None:
@@ -193,29 +191,20 @@ class Selector:
         nothing = np.full(rows.partitions.count, NOTHING_TAKEN, np.int64)
         return Selector(read_rule(plan), rows, place_rows(preparation, rows), nothing)
 
-    def add(self, trends: ShownTrends) -> None:
-        """Add trends, in any order."""
-        self.waiting.append(trends)
-        # Twice as many as were left the last time, so that none is looked at more than twice on average.
-        if sum(part.count for part in self.waiting) > 2 * self.thinned + _AT_ONCE:
-            self._thin_out()
-
-    def _thin_out(self) -> None:
-        trends = join_trends(self.waiting)
+    def thin_out(self, trends: ShownTrends) -> ShownTrends:
+        """Only the trends that come first among those of their window and first event."""
         ticks, places = self.rows.tick[trends.rows], self.places[trends.rows]
-        kept = trends.take(first_of_beginnings(self.rule, trends, ticks, places))
-        self.waiting, self.thinned = [kept], kept.count
+        return trends.take(first_of_beginnings(self.rule, trends, ticks, places))
 
-    def take(self) -> ShownTrends | None:
-        """Take what is selected among the trends that were added, which are all of their windows and partitions."""
-        if not self.waiting:
-            return None
-        self._thin_out()
-        (trends,) = self.waiting
-        self.waiting, self.thinned = [], 0
-        partition = find_partitions(self.rows, trends)
-        ticks = self.rows.tick[trends.rows]
-        taken, reached = take_one_after_the_other(self.rule, trends, ticks, partition, self.limit)
-        if not self.rule.by_window:
-            self.limit = reached
-        return trends.take(np.flatnonzero(taken))
+    def select(self, found: Iterable[ShownTrends | None]) -> Iterator[ShownTrends]:
+        """Select among trends; None stands behind all trends of some windows and partitions."""
+        waiting = WaitingTrends(self.thin_out)
+        for some in found:
+            if some is not None:
+                waiting.add(some)
+            elif (trends := waiting.take()) is not None:
+                partition, ticks = find_partitions(self.rows, trends), self.rows.tick[trends.rows]
+                taken, reached = take_one_after_the_other(self.rule, trends, ticks, partition, self.limit)
+                if not self.rule.by_window:
+                    self.limit = reached
+                yield trends.take(np.flatnonzero(taken))

@@ -1,6 +1,7 @@
 """CET's ways to find all trends of some windows of a segment, and the choice between them.
 
-All of them fill the same buffers. M-CET is the walk of `kernels/lists/walk.py`; the others keep pieces of trends.
+All of them are one walk (`kernels/lists/walk.py`): M-CET steps from vertex to vertex, the others from piece to piece of
+trends that are found beforehand.
 """
 
 from __future__ import annotations
@@ -12,98 +13,96 @@ from itertools import pairwise
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.lists.graph import Steps, TrendGraph
+from trendweave.kernels.lists.graph import TrendGraph
 from trendweave.kernels.lists.pieces import (
     BYTES_PER_PIECE,
     BYTES_PER_VERTEX,
+    Pieces,
     build_pieces,
     count_pieces,
     extend_all,
     find_begins,
-    join_pieces,
-    new_levels,
 )
-from trendweave.kernels.lists.walk import START, Entries, Found, new_walk, walk_back
+from trendweave.kernels.lists.walk import Entries
 from trendweave.programs.trends.detection import Strategy
 from trendweave.programs.trends.lists.graphlet_plan import MAX_ATOMS, Costs, branch_and_bound, greedy
 
 #: Vertices and edges of a stretch for which all plans are compared; a larger one is cut greedily.
 _MAX_COMPARED = 2_000_000
+#: Some entries, by their numbers, and the pieces that their trends are joined from; None: they are walked.
+_Planned = Iterator[tuple[np.ndarray, Pieces | None]]
+
+
+def plan_walks(graph: TrendGraph, mode: int, memory: int, entries: Entries, strategy: Strategy) -> _Planned:
+    """Settle which entries of a graph are walked together, and of which pieces their trends are joined.
+
+    Args:
+        graph: The graph.
+        mode: ALL, COMPLETE or CHECKED.
+        memory: For pieces.
+        entries: The entries.
+        strategy: One of CET's.
+
+    Yields:
+        The entries, and pieces.
+
+    Raises:
+        ExecutionError: TW413 where pieces need too much memory.
+    """
+    if strategy == "m-cet" or (strategy == "h-cet" and not graph.is_listed):
+        yield np.arange(entries.segment.size), None
+        return
+    if not graph.is_listed:
+        raise ExecutionError([_describe_too_large(strategy, memory)])
+    planner = _PiecePlanner(graph, find_begins(graph, mode), memory, entries)
+    order = np.lexsort((entries.window, entries.segment))
+    for segment in np.split(order, np.flatnonzero(np.diff(entries.segment[order])) + 1):
+        if strategy == "h-cet" and segment.size:
+            yield from planner.cut(segment)
+            continue
+        for entry in segment:
+            yield np.array([entry]), planner.build_at_once(entry, strategy)
+
+
+def _describe_too_large(strategy: str, memory: int) -> Problem:
+    message = f"{strategy} would need more than {memory >> 20:,} MB for its pieces of trends"
+    return Problem("TW413", message, "leave the choice to the optimiser, raise memory=, or use smaller windows")
 
 
 @dataclass(frozen=True, slots=True)
-class Finder:
-    """Finds trends of one graph; `memory` is for pieces of trends."""
+class _PiecePlanner:
+    """Cuts the segments of a graph into graphlets; trends begin at vertices that `begins` tells."""
 
     graph: TrendGraph
-    steps: Steps | None
-    mode: int
+    begins: np.ndarray
     memory: int
-    buffers: Found
+    entries: Entries
 
-    def find(self, entries: Entries, strategy: Strategy) -> Iterator[tuple[np.ndarray, int]]:
-        """(numbers of entries, number of trends) each time the buffers are full."""
-        if strategy == "m-cet" or not self.graph.is_listed:
-            if strategy in ("t-cet", "baseline"):
-                raise ExecutionError([self._too_large(strategy)])
-            yield from self._walk(entries, np.arange(entries.segment.size))
-            return
-        begins = find_begins(self.graph, self.mode)
-        order = np.lexsort((entries.window, entries.segment))
-        for segment in np.split(order, np.flatnonzero(np.diff(entries.segment[order])) + 1):
-            if not segment.size:
-                continue
-            if strategy == "h-cet":
-                yield from self._hybrid(entries, segment, begins)
-                continue
-            for entry in segment:
-                yield from self._all_at_once(entries, np.array([entry]), begins, strategy)
+    def build_at_once(self, entry: int, strategy: Strategy) -> Pieces:
+        """T-CET, or the baseline: one graphlet."""
+        low, high = int(self.entries.low[entry]), int(self.entries.high[entry])
+        pieces, vertices = self._count(low, high)
+        if _bytes(pieces, vertices) > self.memory:
+            raise ExecutionError([_describe_too_large(strategy, self.memory)])
+        if strategy == "baseline":
+            return extend_all(self.graph, self.begins, low, high, int(pieces), int(vertices))
+        return self._build(np.array([low, high]))
 
-    # M-CET
-
-    def _walk(self, entries: Entries, chosen: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
-        walk, local = new_walk(self.graph), _take_entries(entries, chosen)
-        progress = START
-        while True:
-            trends, progress = walk_back(self.graph, self.steps, local, walk, self.buffers, self.mode, None, progress)
-            if trends == 0:
-                return
-            yield chosen[self.buffers.entry[:trends]], trends
-
-    # T-CET
-
-    def _all_at_once(
-        self, entries: Entries, chosen: np.ndarray, begins: np.ndarray, strategy: Strategy
-    ) -> Iterator[tuple[np.ndarray, int]]:
-        low, high = self._range(entries, chosen)
-        if self._memory(begins, low, high) > self.memory:
-            raise ExecutionError([self._too_large(strategy)])
-        yield from self._join(entries, chosen, begins, np.array([low, high]), strategy == "baseline")
-
-    def _too_large(self, strategy: str) -> Problem:
-        message = f"{strategy} would need more than {self.memory >> 20:,} MB for its pieces of trends"
-        return Problem("TW413", message, "leave the choice to the optimiser, raise memory=, or use smaller windows")
-
-    # H-CET
-
-    def _hybrid(self, entries: Entries, chosen: np.ndarray, begins: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
-        """Windows of a segment share graphlets as long as those fit into memory; a window that does not fit even alone,
-        in graphlets as small as they come, is walked."""
-        low, high = self._range(entries, chosen)
+    def cut(self, chosen: np.ndarray) -> _Planned:
+        """H-CET: windows of a segment share graphlets as long as those fit into memory; a window that does not fit even
+        alone, in graphlets as small as they come, is walked."""
+        low, high = int(self.entries.low[chosen].min()), int(self.entries.high[chosen].max())
         if chosen.size > 1:
             cuts = self._panes(low, high)
-            if self._memory_of(begins, cuts) <= self.memory:
-                yield from self._join(entries, chosen, begins, cuts)
+            if sum(_bytes(*self._count(*between)) for between in pairwise(cuts)) <= self.memory:
+                yield chosen, self._build(cuts)
                 return
             half = chosen.size // 2
-            yield from self._hybrid(entries, chosen[:half], begins)
-            yield from self._hybrid(entries, chosen[half:], begins)
+            yield from self.cut(chosen[:half])
+            yield from self.cut(chosen[half:])
             return
-        plan = self._best_cuts(begins, low, high)
-        if plan is None:
-            yield from self._walk(entries, chosen)
-        else:
-            yield from self._join(entries, chosen, begins, plan)
+        plan = self._best_cuts(low, high)
+        yield chosen, None if plan is None else self._build(plan)
 
     def _panes(self, low: int, high: int) -> np.ndarray:
         """Cuts wherever a window begins or ends."""
@@ -111,9 +110,9 @@ class Finder:
         changes = np.flatnonzero((np.diff(first) != 0) | (np.diff(last) != 0)) + 1
         return np.concatenate([[low], low + changes, [high]]).astype(np.int64)
 
-    def _best_cuts(self, begins: np.ndarray, low: int, high: int) -> np.ndarray | None:
+    def _best_cuts(self, low: int, high: int) -> np.ndarray | None:
         atoms = self._atoms(low, high)
-        costs = self._costs(begins, atoms)
+        costs = self._costs(atoms)
         compared = costs.atoms <= MAX_ATOMS and (high - low) * costs.atoms <= _MAX_COMPARED
         plan = (branch_and_bound if compared else greedy)(costs, self.memory)
         return None if plan is None else atoms[list(plan)]
@@ -126,7 +125,7 @@ class Finder:
             ticks = np.unique(ticks[np.minimum(np.searchsorted(ticks, wanted), ticks.size - 1)])
         return np.concatenate([[low], ticks, [high]]).astype(np.int64)
 
-    def _costs(self, begins: np.ndarray, atoms: np.ndarray) -> Costs:
+    def _costs(self, atoms: np.ndarray) -> Costs:
         """Bytes that pieces take, and vertices that are written; joining adds a step per trend and graphlet, of which
         the number of pieces is a measure."""
         count = atoms.size - 1
@@ -134,56 +133,24 @@ class Finder:
         work = [[float("inf")] * (count + 1) for _ in range(count)]
         for i in range(count):
             for j in range(i + 1, count + 1):
-                pieces, vertices = self._count(begins, int(atoms[i]), int(atoms[j]))
+                pieces, vertices = self._count(int(atoms[i]), int(atoms[j]))
                 memory[i][j] = _bytes(pieces, vertices)
                 work[i][j] = vertices
                 if memory[i][j] > self.memory:
                     break
-        total, _ = self._count(begins, int(atoms[0]), int(atoms[-1]))
+        total, _ = self._count(int(atoms[0]), int(atoms[-1]))
         return Costs(tuple(np.diff(atoms).tolist()), memory, work, total)
 
-    # Pieces
-
-    def _range(self, entries: Entries, chosen: np.ndarray) -> tuple[int, int]:
-        return int(entries.low[chosen].min()), int(entries.high[chosen].max())
-
-    def _count(self, begins: np.ndarray, low: int, high: int) -> tuple[float, float]:
+    def _count(self, low: int, high: int) -> tuple[float, float]:
         room = np.empty(high - low), np.empty(high - low)
-        pieces, vertices = count_pieces(self.graph.edge_starts, self.graph.edges, begins, low, high, *room)
+        pieces, vertices = count_pieces(self.graph.edge_starts, self.graph.edges, self.begins, low, high, *room)
         return float(pieces), float(vertices)
 
-    def _memory(self, begins: np.ndarray, low: int, high: int) -> float:
-        return _bytes(*self._count(begins, low, high))
-
-    def _memory_of(self, begins: np.ndarray, cuts: np.ndarray) -> float:
-        return sum(self._memory(begins, low, high) for low, high in pairwise(cuts))
-
-    def _join(
-        self, entries: Entries, chosen: np.ndarray, begins: np.ndarray, cuts: np.ndarray, baseline: bool = False
-    ) -> Iterator[tuple[np.ndarray, int]]:
-        counts = [self._count(begins, int(low), int(high)) for low, high in pairwise(cuts)]
-        total, size = int(sum(count for count, _ in counts)), int(sum(size for _, size in counts))
-        origin = int(cuts[0])
-        if baseline:
-            pieces = extend_all(self.graph, begins, origin, int(cuts[1]), total, size)
-        else:
-            pieces = build_pieces(self.graph.edge_starts, self.graph.edges, begins, origin, cuts, total, size)
-        walk, levels, progress = new_walk(self.graph), new_levels(cuts.size), START
-        local = _take_entries(entries, chosen)
-        while True:
-            trends, progress = join_pieces(
-                self.graph, self.steps, local, walk, self.buffers, self.mode, pieces, origin, levels, progress
-            )
-            if trends == 0:
-                return
-            yield chosen[self.buffers.entry[:trends]], trends
+    def _build(self, cuts: np.ndarray) -> Pieces:
+        counts = [self._count(int(low), int(high)) for low, high in pairwise(cuts)]
+        total, size = (int(sum(column)) for column in zip(*counts, strict=True))
+        return build_pieces(self.graph.edge_starts, self.graph.edges, self.begins, int(cuts[0]), cuts, total, size)
 
 
 def _bytes(pieces: float, vertices: float) -> float:
     return BYTES_PER_PIECE * pieces + BYTES_PER_VERTEX * vertices
-
-
-def _take_entries(entries: Entries, chosen: np.ndarray) -> Entries:
-    """Take the entries with these numbers, without picks: strategies that keep pieces show all trends."""
-    names = ("segment", "window", "low", "high", "quota", "min_length", "shortest")
-    return entries._replace(**{name: getattr(entries, name)[chosen] for name in names})

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from trendweave.kernels.lists.contiguous import find_ranges
 from trendweave.kernels.lists.folds import Folds
 from trendweave.kernels.lists.graph import find_bounds
 from trendweave.kernels.lists.take import NOTHING_TAKEN, TakeShape, new_ways, write_judging, write_reach, write_take
 from trendweave.programs.trends.aggregates import PartitionTask, of_rows
-from trendweave.programs.trends.lists.counting import Layout, WindowEntries, join_arrays
+from trendweave.programs.trends.lists.choosing import NO_LIMIT
+from trendweave.programs.trends.lists.counting import Layout, WindowEntries, list_windows
 from trendweave.programs.trends.lists.graphs import SegmentGraph
 from trendweave.programs.trends.lists.match_conditions import MatchConditions, Verdict
 from trendweave.programs.trends.lists.selection import Selector
@@ -34,20 +34,17 @@ _CANDIDATES, _FIRST_CANDIDATES = 1 << 17, 16
 
 def find_entries(task: PartitionTask, layout: Layout) -> WindowEntries:
     """Find the windows of all segments that hold rows; what they hold is not counted."""
-    found: list[tuple[np.ndarray, ...]] = []
-    offset = 0
+    found, offset = list[WindowEntries](), 0
     for piece, group in zip(layout.pieces, layout.groups, strict=True):
         segments = piece.segments
         tick, owner = segments.take(task.rows.tick), of_rows(group, segments, layout.windows)
-        ranges = segments.starts, layout.windows.first(tick, owner), layout.windows.last(tick, owner)
-        size = int(find_ranges(*ranges, *np.empty((4, 0), np.int64)))
-        segment, window, low, high = np.empty((4, size), np.int64)
-        find_ranges(*ranges, segment, window, low, high)
-        found.append((segment + offset, window, group[segment], np.zeros(size, np.int64)))
+        first, last = layout.windows.first(tick, owner), layout.windows.last(tick, owner)
+        listed = list_windows(segments.starts, first, last, NO_LIMIT)
+        assert listed is not None, "there is no limit"
+        segment, window = listed
+        found.append(WindowEntries(segment + offset, window, group[segment], np.zeros(segment.size, np.int64)))
         offset += segments.count
-    return WindowEntries(
-        *(join_arrays(list(part)) for part in zip(*found, strict=True)) if found else [join_arrays([])] * 4
-    )
+    return WindowEntries.join(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +152,9 @@ def _describe_graph(part: SegmentGraph, places: np.ndarray) -> dict[str, Any]:
 
 def _name_folds(folds: Folds, part: SegmentGraph, cells: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
     """What loops fold: columns, cells of the way from each vertex and of a path, and those of results."""
-    named: dict[str, Any] = dict(zip(folds.takes, folds.columns, strict=True))
-    if folds.shape:
-        named["ahead"], named["ahead_real"] = folds.cells(part.row.size)
-        named["stack"], named["stack_real"] = folds.cells(part.largest_segment)
-        named["whole"], named["real"] = cells
-    return named
+    named = folds.name_columns() | dict(zip(("whole", "real"), cells, strict=True))
+    named |= folds.name_cells("ahead", "ahead_real", part.row.size)
+    return named | folds.name_cells("stack", "stack_real", part.largest_segment)
 
 
 class Judge:

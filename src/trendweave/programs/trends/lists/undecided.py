@@ -22,8 +22,6 @@ from trendweave.results.shown_trends import ShownTrends
 from trendweave.rows.encoded import LETTERS, NUMBER, TIME, EncodedRows
 from trendweave.rows.times import as_times, time_type
 
-_NOTHING = np.empty(0, np.int64)
-
 
 @dataclass(frozen=True, slots=True)
 class OpenBeginnings:
@@ -61,8 +59,7 @@ class OpenBeginnings:
         task = PartitionTask(
             self.plan, self.preparation, _add_later(rows, watermark, later), TaskOptions(only_counts=True)
         )
-        nothing = WindowEntries(_NOTHING, _NOTHING, _NOTHING, _NOTHING)
-        graphs = SegmentGraphs(lay_out(task).with_entries(task, nothing), ALL, memory)
+        graphs = SegmentGraphs(lay_out(task).with_entries(task, WindowEntries.join([])), ALL, memory)
         number, found = task.rows.table.column(NUMBER).to_numpy(), np.zeros(rows.tick.size, np.bool_)
         for part in graphs.parts():
             graph = part.graph

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from trendweave.kernels.lists.graph import CHECKED, find_bounds
-from trendweave.kernels.lists.sample import WindowSampler, make_sampler
+from trendweave.kernels.lists.sample import WindowSampler
 from trendweave.kernels.lists.walk import START, Entries, Found, Walk, new_walk, walk_back
 from trendweave.programs.trends.detection import Detection, Strategy
 from trendweave.programs.trends.lists.choosing import NO_LIMIT, Share, share_all
 from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, WindowEntries, join_arrays
 from trendweave.programs.trends.lists.graphs import SegmentGraph
-from trendweave.programs.trends.lists.strategies import Finder
+from trendweave.programs.trends.lists.strategies import plan_walks
+from trendweave.results.shown_trends import take_lists
 
 #: Trends in a batch, and vertices in its buffer, at most; a longer trend has a buffer of its own.
 TRENDS_AT_ONCE = 65_536
@@ -38,11 +39,7 @@ class FoundTrends:
         """Take some of the trends, by their numbers."""
         if chosen.size == self.entry.size:
             return self
-        lengths = np.diff(self.starts)[chosen]
-        ends = np.cumsum(lengths)
-        total = int(ends[-1]) if ends.size else 0
-        places = np.arange(total) + np.repeat(self.starts[chosen] - (ends - lengths), lengths)
-        starts = np.concatenate([[0], ends]).astype(np.int64)
+        places, starts = take_lists(self.starts, chosen)
         return FoundTrends(self.vertices[places], starts, self.entry[chosen])
 
 
@@ -64,31 +61,21 @@ def walk_trends(
     """
     inside = entries.find_segments(part.first, part.end)
     local = take_entries(part, entries, inside, share, inside)
-    buffers = make_buffers(part)
-    if strategy != "m-cet":
-        # A quarter for pieces: the graph has half of the memory, and buffers and batches need some.
-        finder = Finder(part.graph, part.steps, mode, detection.memory // 4, buffers)
-        for numbers, trends in finder.find(local, strategy):
-            yield _read_buffers(buffers, trends, inside[numbers])
-        return
-    lengths = bool(share.min_length.any())
-    begun = None if lengths else part.begun
-    walk = new_walk(part.graph, lengths, begun is None)
-    progress = START
-    while True:
-        if share.closes:
-            local.quota[:] = share.quota[inside]
-        trends, progress = walk_back(
-            part.graph, part.steps, local, walk, buffers, mode, part.covers, progress, begun, part.at_ends
-        )
-        if trends == 0:
-            return
-        yield _read_buffers(buffers, trends, inside[buffers.entry[:trends]])
-
-
-def _read_buffers(buffers: Found, trends: int, entry: np.ndarray) -> FoundTrends:
-    starts = buffers.starts[: trends + 1].copy()
-    return FoundTrends(buffers.vertices[: starts[-1]], starts, entry)
+    buffers, lengths = make_buffers(part), bool(share.min_length.any())
+    # A quarter of the memory for pieces: the graph has half of it, and buffers and batches need some.
+    for chosen, pieces in plan_walks(part.graph, mode, detection.memory // 4, local, strategy):
+        numbers, some = inside[chosen], local.take(chosen)
+        begun = None if lengths or pieces is not None else part.begun
+        walk, progress = new_walk(part.graph, lengths, begun is None, pieces is not None), START
+        while True:
+            if share.closes:
+                some.quota[:] = share.quota[numbers]
+            given = mode, part.covers, progress, begun, part.at_ends and pieces is None, pieces
+            trends, progress = walk_back(part.graph, part.steps, some, walk, buffers, *given)
+            if trends == 0:
+                break
+            starts = buffers.starts[: trends + 1].copy()
+            yield FoundTrends(buffers.vertices[: starts[-1]], starts, numbers[buffers.entry[:trends]])
 
 
 def choose_strategy(
@@ -198,9 +185,8 @@ def draw_trends(
     """
     inside = entries.find_segments(part.first, part.end)
     for entry in inside[share.drawn[inside] > 0]:
-        segment = int(entries.segment[entry])
-        window = int(entries.window[entry])
-        sampler = make_sampler(part.graph, part.steps, segment - part.first, window, mode, new_walk(part.graph))
+        segment, window = int(entries.segment[entry]), int(entries.window[entry])
+        sampler = WindowSampler(part.graph, part.steps, segment - part.first, window, mode)
         source = _open_source(f"{seeds[entry]}|{segment}")
         for trends in _draw_different(sampler, source, int(share.drawn[entry])):
             yield FoundTrends(trends.vertices, trends.starts, np.full(trends.entry.size, entry))
