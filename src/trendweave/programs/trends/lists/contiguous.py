@@ -29,7 +29,7 @@ from trendweave.kernels.lists.contiguous import (
     write_walk,
 )
 from trendweave.kernels.lists.folds import Folds
-from trendweave.kernels.lists.graph import find_bounds
+from trendweave.kernels.lists.graph import find_bounds, list_windows
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, WholeInput
 from trendweave.planning.planner import columns_of
@@ -38,7 +38,6 @@ from trendweave.planning.ways import takes_by_folding, windows_overlap
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.lists.choosing import NO_LIMIT
-from trendweave.programs.trends.lists.counting import list_windows
 from trendweave.programs.trends.lists.listing import WrittenTrends, check_number, describe_too_many, list_trends
 from trendweave.programs.trends.lists.selection import read_rule
 from trendweave.programs.trends.lists.walking import TRENDS_AT_ONCE, TRENDS_PER_VERTEX, VERTICES_AT_ONCE

@@ -15,11 +15,12 @@ from trendweave.kernels.lists.graph import (
     CHECKED,
     COMPLETE,
     NO_WINDOW,
+    NOWHERE,
     VERTEX_IN_EDGES,
     Steps,
     TrendGraph,
     flatten_steps,
-    latest_windows,
+    latest_before,
     reduce_edges,
 )
 from trendweave.programs.trends.aggregates import of_rows
@@ -164,7 +165,8 @@ class SegmentGraphs:
             return None
         if not ((graph.start_from == NO_WINDOW) | (graph.start_from == graph.window_first)).all():
             return None
-        return latest_windows(graph.edge_starts, graph.edges, graph.start_from, graph.window_last)
+        own = np.where(graph.start_from <= graph.window_last, graph.window_last, NOWHERE)
+        return np.maximum(own, latest_before(graph.edge_starts, graph.edges, own))
 
     def _find_edges(self, piece: Piece, graph: TrendGraph) -> TrendEdges:
         begins, ends, is_open = (np.zeros(len(piece.template.states), np.bool_) for _ in range(3))

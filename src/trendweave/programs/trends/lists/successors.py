@@ -14,8 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from trendweave.kernels import NO_MATCH, Rows, Selection, Template
-from trendweave.kernels.lists.graph import NO_WINDOW, TrendGraph
-from trendweave.programs.operators.kernels.linked_graphs import deal, mark_ways
+from trendweave.kernels.lists.graph import NO_WINDOW, NOWHERE, TrendGraph, latest_before, latest_behind, order_by_keys
 from trendweave.programs.trends.lists.conditions import LinkCondition
 from trendweave.rows.codes import different_numbers
 
@@ -380,7 +379,10 @@ def _join(task: LinkTask, readable: _Readable, found: Sequence[_Links]) -> Trend
     start, until = _find_windows(task, row, state)
     edge_starts, edges = _order_edges(numbers, states, found)
     ends = np.asarray(task.template.is_final)[state] if task.keeps_ends else until != -NO_WINDOW
-    kept = mark_ways(edge_starts, edges, start != NO_WINDOW, ends)
+    begun = np.where(start != NO_WINDOW, 0, NOWHERE)
+    kept = np.maximum(begun, latest_before(edge_starts, edges, begun)) != NOWHERE
+    ended = np.where(ends, 0, NOWHERE)
+    kept &= np.maximum(ended, latest_behind(edge_starts, edges, ended)) != NOWHERE
     if not kept.all():
         new_number, after = np.cumsum(kept) - 1, np.repeat(np.arange(row.size), np.diff(edge_starts))
         kept_edges = kept[edges] & kept[after]
@@ -456,9 +458,9 @@ def _order_edges(numbers: _Numbers, states: int, found: Sequence[_Links]) -> tup
     before = np.concatenate([nothing, *(numbers.of(link.earlier * states + link.source_state) for link in found)])
     after = np.concatenate([nothing, *(numbers.of(link.later * states + link.target_state) for link in found)])
     if len(found) > 1:
-        starts, later = deal(before, after, count)
+        starts, later = order_by_keys(before, after, count)
         before, after = np.repeat(np.arange(count), np.diff(starts)), later
-    return deal(after, before, count)
+    return order_by_keys(after, before, count)
 
 
 def order_states(template: Template) -> tuple[list[int], np.ndarray]:
