@@ -186,14 +186,6 @@ def step_back(graph, steps, v, cursor, low):
     return u, u if u >= low else np.int64(-1)
 
 
-class Tests(NamedTuple):
-    """Comparisons of two rows, those of all transitions one after the other."""
-
-    previous: np.ndarray  # int64[.]: the column of codes of the earlier row
-    following: np.ndarray  # int64[.]: and of the later one
-    operator: np.ndarray  # int64[.]
-
-
 class Steps(NamedTuple):
     """When one event may follow another: per transition of the template, its comparisons, guard and pair test."""
 
@@ -203,11 +195,13 @@ class Steps(NamedTuple):
     outgoing_starts: np.ndarray  # int64[q+1]
     outgoing_targets: np.ndarray  # int64[m]: where those lead
     source: np.ndarray  # int64[m]
-    first_test: np.ndarray  # int64[m]
+    first_test: np.ndarray  # int64[m]: comparisons of two rows, those of all transitions one after the other
     end_test: np.ndarray  # int64[m]
     guard: np.ndarray  # int64[m]: a line of `guards`, or -1
     pair: np.ndarray  # int64[m]: a line of `pairs`, or -1
-    tests: Tests
+    previous: np.ndarray  # int64[.]: the column of codes of the earlier row
+    following: np.ndarray  # int64[.]: and of the later one
+    operator: np.ndarray  # int64[.]
     codes: np.ndarray  # int64[., n]
     guards: np.ndarray  # int64[., n]: ticks before which predecessors of a row are out
     pairs: np.ndarray
@@ -251,7 +245,7 @@ def flatten_steps(template: Template, conditions: Sequence | None, selection: Se
         end_test,
         guard,
         pair,
-        Tests(*np.array(tests, np.int64).reshape(len(tests), 3).T.copy()),
+        *np.array(tests, np.int64).reshape(len(tests), 3).T.copy(),
         codes.matrix(count),
         guards.matrix(count),
         np.array(pairs, np.int64).reshape(len(pairs), 4),
@@ -290,9 +284,9 @@ def compares(operator, left, right):
 @inlined_late
 def accepts(steps, transition, previous, following):
     """Whether a row can follow another on a transition, apart from negation."""
-    tests, codes = steps.tests, steps.codes
+    codes = steps.codes
     for t in range(steps.first_test[transition], steps.end_test[transition]):
-        if not compares(tests.operator[t], codes[tests.previous[t], previous], codes[tests.following[t], following]):
+        if not compares(steps.operator[t], codes[steps.previous[t], previous], codes[steps.following[t], following]):
             return False
     pair = steps.pair[transition]
     return pair < 0 or pair_holds(steps.pairs, pair, steps.answers, codes, previous, following)

@@ -220,18 +220,11 @@ def _join_graphs(graphs: list[TrendGraph], row: np.ndarray, variable: np.ndarray
     vertices = np.concatenate([[0], np.cumsum([graph.row.size for graph in graphs])])
     edges = np.concatenate([[0], np.cumsum([graph.edges.size for graph in graphs])])
 
-    def join(name: str) -> np.ndarray:
-        return join_arrays([getattr(graph, name) for graph in graphs])
-
+    names = ("tick", "window_first", "window_last", "start_from", "end_until", "follow")
     return TrendGraph(
         row=row,
         state=variable.astype(np.int32),
-        tick=join("tick"),
-        window_first=join("window_first"),
-        window_last=join("window_last"),
-        start_from=join("start_from"),
-        end_until=join("end_until"),
-        follow=join("follow"),
+        **{name: join_arrays([getattr(graph, name) for graph in graphs]) for name in names},
         edge_starts=_join_starts([graph.edge_starts for graph in graphs], edges),
         edges=join_arrays(
             [graph.edges + first for graph, first in zip(graphs, vertices[:-1], strict=True)],

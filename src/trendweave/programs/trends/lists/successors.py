@@ -17,6 +17,7 @@ from trendweave.kernels import NO_MATCH, Rows, Selection, Template
 from trendweave.kernels.lists.graph import NO_WINDOW, NOWHERE, TrendGraph, latest_before, latest_behind, order_by_keys
 from trendweave.programs.trends.lists.conditions import LinkCondition
 from trendweave.rows.codes import different_numbers
+from trendweave.rows.segments import can_be_read
 
 #: Products below this stay whole numbers of 64 bits.
 _MOST = 2**62
@@ -161,13 +162,13 @@ def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
     Returns:
         The graph, or None where it does not fit.
     """
-    readable, reach = _Readable(task), find_reach(task.rows)
+    readable, reach = _find_readable(task), find_reach(task.rows)
     order, repeats = order_states(task.template)
     # Per state, the rows that it was reached with, and the row that each has come from.
     reached: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
     found: list[_Links] = []
     for state in order:
-        begun = _begin(task, state, readable.of(state), everywhere=bool(repeats[state]))
+        begun = _begin(task, state, readable[state], everywhere=bool(repeats[state]))
         for rows, first in reached.pop(state, ()):
             np.maximum.at(begun, rows, first)
         for steps in _steps_from(task, state, begun, readable, reach, linker):
@@ -186,14 +187,14 @@ def keep_unlinked(task: LinkTask, linker: Linker) -> TrendGraph:
     """The graph of a piece without edges, which are too many to be listed: every row in every state that it can be
     read in, and with skip-till-next-match the time at which each can be followed."""
     states = len(task.template.state_variable)
-    readable = _Readable(task)
-    key = np.sort(np.concatenate([readable.of(state) * states + state for state in range(states)]))
+    readable = _find_readable(task)
+    key = np.sort(np.concatenate([readable[state] * states + state for state in range(states)]))
     row, state = key // states, key % states
     follow = np.empty(0, np.int64)
     if task.selection == Selection.NEXT:
         follow, reach = np.full(key.size, -1), find_reach(task.rows)
         for number in range(states):
-            rows, begun = readable.of(number), np.full(task.rows.tick.size, -1)
+            rows, begun = readable[number], np.full(task.rows.tick.size, -1)
             begun[rows] = rows
             found = _find_steps(task, number, begun, readable, reach)
             if found:
@@ -213,20 +214,13 @@ def _begin(task: LinkTask, state: int, readable: np.ndarray, everywhere: bool) -
     return begun
 
 
-class _Readable:
-    """The rows that can be read in a state, in some window; found once for each variable."""
-
-    def __init__(self, task: LinkTask) -> None:
-        self._task = task
-        self._known: dict[int, np.ndarray] = {}
-
-    def of(self, state: int) -> np.ndarray:
-        variable, rows = int(self._task.template.state_variable[state]), self._task.rows
-        if variable not in self._known:
-            letters = rows.letters if rows.letters.ndim == 2 else rows.letters[:, None]
-            has_letter = (letters[:, variable // 64] >> np.uint64(variable % 64)) & np.uint64(1) != 0
-            self._known[variable] = np.flatnonzero(has_letter & (rows.window_first <= rows.window_last))
-        return self._known[variable]
+def _find_readable(task: LinkTask) -> list[np.ndarray]:
+    """Per state the rows that can be read in it, in some window."""
+    rows = task.rows
+    letters = rows.letters if rows.letters.ndim == 2 else rows.letters[:, None]
+    inside, variables = rows.window_first <= rows.window_last, task.template.state_variable.tolist()
+    known = {one: np.flatnonzero(can_be_read(letters, one) & inside) for one in set(variables)}
+    return [known[one] for one in variables]
 
 
 def _start_from(task: LinkTask, state: int, chosen: np.ndarray) -> np.ndarray:
@@ -268,14 +262,16 @@ class _Steps:
 
 
 def _steps_from(
-    task: LinkTask, state: int, begun: np.ndarray, readable: _Readable, reach: Reach, linker: Linker
+    task: LinkTask, state: int, begun: np.ndarray, readable: list[np.ndarray], reach: Reach, linker: Linker
 ) -> list[_Steps]:
     """Where the rows that can follow those of a state lie, along all of its transitions."""
     found = _find_steps(task, state, begun, readable, reach)
     return _narrow_to_next(task, found, linker) if task.selection == Selection.NEXT and found else found
 
 
-def _find_steps(task: LinkTask, state: int, begun: np.ndarray, readable: _Readable, reach: Reach) -> list[_Steps]:
+def _find_steps(
+    task: LinkTask, state: int, begun: np.ndarray, readable: list[np.ndarray], reach: Reach
+) -> list[_Steps]:
     """The same, whatever follows first."""
     sources = np.flatnonzero(begun >= 0)
     found: list[_Steps] = []
@@ -288,7 +284,7 @@ def _find_steps(task: LinkTask, state: int, begun: np.ndarray, readable: _Readab
         if condition.guard is not None and task.selection != Selection.NEXT:
             before = np.minimum(before, _until_guard(task, condition.guard)[sources])
         before = np.maximum(before, after)
-        targets = readable.of(target)
+        targets = readable[target]
         if condition.equal is None:
             low, high = np.searchsorted(targets, after), np.searchsorted(targets, before)
         else:
@@ -371,7 +367,7 @@ def _find_windows(task: LinkTask, row: np.ndarray, state: np.ndarray) -> tuple[n
     return start, until
 
 
-def _join(task: LinkTask, readable: _Readable, found: Sequence[_Links]) -> TrendGraph:
+def _join(task: LinkTask, readable: list[np.ndarray], found: Sequence[_Links]) -> TrendGraph:
     """The graph of all links, without those that no way from a beginning to an end passes."""
     states = len(task.template.state_variable)
     numbers = _number_vertices(task, readable, found)
@@ -431,14 +427,14 @@ class _Numbers:
         return np.searchsorted(self.key, keys) if self.dense is None else self.dense[keys]
 
 
-def _number_vertices(task: LinkTask, readable: _Readable, found: Sequence[_Links]) -> _Numbers:
+def _number_vertices(task: LinkTask, readable: list[np.ndarray], found: Sequence[_Links]) -> _Numbers:
     """Number what is linked, and what can be a trend by itself."""
     template = task.template
     states = len(template.state_variable)
     keys = [link.earlier * states + link.source_state for link in found]
     keys += [link.later * states + link.target_state for link in found]
     keys += [
-        readable.of(state) * states + state
+        readable[state] * states + state
         for state in range(states)
         if template.is_start[state] and template.is_final[state]
     ]
