@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from trendweave.programs.trends.lists.counting import (
     count_trends,
     join_arrays,
 )
-from trendweave.programs.trends.lists.edges import NotLinkedError, OnCard, why_not_linked
+from trendweave.programs.trends.lists.edges import NotLinkedError, link_on_card, why_not_linked
 from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
 from trendweave.programs.trends.lists.walking import make_buffers, take_entries
 
@@ -65,7 +66,7 @@ def _link_on_card(graphs: SegmentGraphs, layout: Layout, counts: bool) -> Segmen
     card = find_card()
     try:
         with memory_told(card):
-            graphs = replace(graphs, linker=OnCard(CardLinks(card))).visit(lambda part: None)
+            graphs = replace(graphs, linker=partial(link_on_card, CardLinks(card))).visit(lambda part: None)
     except NotLinkedError as error:
         refuse_work(f"{error} is not served on a GPU")
     if graphs.kept is None:

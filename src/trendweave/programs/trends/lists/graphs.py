@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,10 +25,10 @@ from trendweave.kernels.lists.graph import (
 )
 from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.kernel_inputs import SELECTION, Piece
-from trendweave.programs.trends.lists.conditions import link_conditions
+from trendweave.programs.trends.lists.conditions import Linker, link_conditions
 from trendweave.programs.trends.lists.counting import CountedTrends, join_arrays
-from trendweave.programs.trends.lists.edges import CompiledLinks
-from trendweave.programs.trends.lists.successors import Linker, LinkTask, keep_unlinked, link_graph
+from trendweave.programs.trends.lists.edges import link_rows
+from trendweave.programs.trends.lists.successors import LinkTask, keep_unlinked, link_graph
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.rows.trend_windows import TrendNumbers
 
@@ -88,7 +88,7 @@ class SegmentGraphs:
     counted: CountedTrends
     mode: int
     memory: int
-    linker: Linker = field(default_factory=CompiledLinks)
+    linker: Linker = link_rows
     kept: tuple[SegmentGraph, ...] | None = None
 
     def parts(self) -> Iterator[SegmentGraph]:

@@ -8,14 +8,13 @@ followed by is told first by time and windows, then by equal values, and then by
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trendweave.kernels import NO_MATCH, Rows, Selection, Template
 from trendweave.kernels.lists.graph import NO_WINDOW, NOWHERE, TrendGraph, latest_before, latest_behind, order_by_keys
-from trendweave.programs.trends.lists.conditions import LinkCondition
+from trendweave.programs.trends.lists.conditions import Candidates, LinkCondition, Linker
 from trendweave.rows.codes import different_numbers
 from trendweave.rows.segments import can_be_read
 
@@ -80,27 +79,6 @@ _FEW_PLACES, _PLACES_PER_LINK = 1 << 21, 16
 _NEVER = np.iinfo(np.int64).max
 #: Codes below this can be put together with row numbers.
 _SMALL_CODES = 1 << 31
-
-
-class Linker(Protocol):
-    """Finds which targets can follow sources; both are row numbers."""
-
-    def find_all(
-        self,
-        condition: LinkCondition,
-        sources: np.ndarray,
-        targets: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        room: int,
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Places of sources and of targets between `low` and `high` of their source that meet the condition, the
-        sources of each target ascending; None where there are more than `room`."""
-
-    def find_first(
-        self, condition: LinkCondition, sources: np.ndarray, targets: np.ndarray, low: np.ndarray, high: np.ndarray
-    ) -> np.ndarray:
-        """The first such target of each source, or -1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +149,15 @@ def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
         begun = _begin(task, state, readable[state], everywhere=bool(repeats[state]))
         for rows, first in reached.pop(state, ()):
             np.maximum.at(begun, rows, first)
-        for steps in _steps_from(task, state, begun, readable, reach, linker):
-            pairs = linker.find_all(*steps.asked, room)
+        for asked in _narrow_to_next(task, _find_candidates(task, state, begun, readable, reach), linker):
+            pairs = linker(asked, room)
             if pairs is None:
                 return None
-            links = _Links(state, steps.target, steps.sources[pairs[0]], steps.targets[pairs[1]])
+            links = _Links(state, asked.state, asked.sources[pairs[0]], asked.targets[pairs[1]])
             room -= links.earlier.size
             found.append(links)
-            if not repeats[steps.target]:
-                reached.setdefault(steps.target, []).append((links.later, begun[links.earlier]))
+            if not repeats[asked.state]:
+                reached.setdefault(asked.state, []).append((links.later, begun[links.earlier]))
     return _join(task, readable, found)
 
 
@@ -196,10 +174,9 @@ def keep_unlinked(task: LinkTask, linker: Linker) -> TrendGraph:
         for number in range(states):
             rows, begun = readable[number], np.full(task.rows.tick.size, -1)
             begun[rows] = rows
-            found = _find_steps(task, number, begun, readable, reach)
+            found = _find_candidates(task, number, begun, readable, reach)
             if found:
-                ticks = [_ticks_of(task.rows.tick, steps, linker.find_first(*steps.asked)) for steps in found]
-                soonest = np.min(ticks, axis=0)
+                soonest = np.min([_find_first(task.rows.tick, asked, linker)[1] for asked in found], axis=0)
                 follow[np.searchsorted(key, rows * states + number)] = np.where(soonest == _NEVER, -1, soonest)
     start, until = _find_windows(task, row, state)
     return _make_graph(task, row, state, start, until, np.empty(0, np.int64), np.empty(0, np.int32), follow)
@@ -243,38 +220,12 @@ def _end_until(task: LinkTask, state: int, chosen: np.ndarray) -> np.ndarray:
     return np.where(window >= task.rows.window_first[chosen], window, -NO_WINDOW)
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """Where the rows that can follow some sources along a transition lie among targets, as far as time, windows and
-    equal values say."""
-
-    target: int
-    condition: LinkCondition
-    sources: np.ndarray
-    targets: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-
-    @property
-    def asked(self) -> tuple[LinkCondition, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """What linkers are told."""
-        return self.condition, self.sources, self.targets, self.low, self.high
-
-
-def _steps_from(
-    task: LinkTask, state: int, begun: np.ndarray, readable: list[np.ndarray], reach: Reach, linker: Linker
-) -> list[_Steps]:
-    """Where the rows that can follow those of a state lie, along all of its transitions."""
-    found = _find_steps(task, state, begun, readable, reach)
-    return _narrow_to_next(task, found, linker) if task.selection == Selection.NEXT and found else found
-
-
-def _find_steps(
+def _find_candidates(
     task: LinkTask, state: int, begun: np.ndarray, readable: list[np.ndarray], reach: Reach
-) -> list[_Steps]:
-    """The same, whatever follows first."""
+) -> list[Candidates]:
+    """Where the rows that can follow those of a state lie, along all of its transitions."""
     sources = np.flatnonzero(begun >= 0)
-    found: list[_Steps] = []
+    found: list[Candidates] = []
     for number in np.flatnonzero(np.asarray(task.template.source) == state).tolist() if sources.size else ():
         target, condition, tick = int(task.template.target[number]), task.conditions[number], task.rows.tick
         after, before = reach.later[sources], reach.beyond[begun[sources]]
@@ -289,7 +240,7 @@ def _find_steps(
             low, high = np.searchsorted(targets, after), np.searchsorted(targets, before)
         else:
             targets, low, high = _find_equal(*condition.equal, sources, targets, after, before)
-        found.append(_Steps(target, condition, sources, targets, low, high))
+        found.append(Candidates(target, condition, sources, targets, low, high))
     return found
 
 
@@ -321,30 +272,33 @@ def _find_equal(
     return targets, low, np.where(codes < 0, low, high)
 
 
-def _narrow_to_next(task: LinkTask, found: Sequence[_Steps], linker: Linker) -> list[_Steps]:
-    """Only the first time at which some event can follow each source on some transition."""
+def _narrow_to_next(task: LinkTask, found: Sequence[Candidates], linker: Linker) -> Sequence[Candidates]:
+    """With skip-till-next-match, only the first time at which some event can follow each source on some transition."""
+    if task.selection != Selection.NEXT or not found:
+        return found
     tick = task.rows.tick
-    firsts = [linker.find_first(*steps.asked) for steps in found]
-    ticks = [_ticks_of(tick, steps, first) for steps, first in zip(found, firsts, strict=True)]
-    soonest = np.min(ticks, axis=0)
+    firsts = [_find_first(tick, asked, linker) for asked in found]
+    soonest = np.min([at for _, at in firsts], axis=0)
     narrowed = []
-    for steps, first, at in zip(found, firsts, ticks, strict=True):
-        low = np.where((at == soonest) & (at != _NEVER), first, steps.high)
-        high = np.minimum(steps.high, _end_of_tick(tick, steps.targets)[np.minimum(low, steps.targets.size)])
-        guard = steps.condition.guard
-        if guard is not None and steps.targets.size:
+    for asked, (first, at) in zip(found, firsts, strict=True):
+        low = np.where((at == soonest) & (at != _NEVER), first, asked.high)
+        high = np.minimum(asked.high, _end_of_tick(tick, asked.targets)[np.minimum(low, asked.targets.size)])
+        guard = asked.condition.guard
+        if guard is not None and asked.targets.size:
             # Those of one time have one guard.
-            is_open = tick[steps.sources] >= guard[steps.targets[np.minimum(low, steps.targets.size - 1)]]
+            is_open = tick[asked.sources] >= guard[asked.targets[np.minimum(low, asked.targets.size - 1)]]
             high = np.where(is_open, high, low)
-        narrowed.append(_Steps(steps.target, steps.condition, steps.sources, steps.targets, low, np.maximum(low, high)))
+        narrowed.append(replace(asked, low=low, high=np.maximum(low, high)))
     return narrowed
 
 
-def _ticks_of(tick: np.ndarray, steps: _Steps, first: np.ndarray) -> np.ndarray:
-    """The time of the first target of each source."""
-    if not steps.targets.size:
-        return np.full(first.size, _NEVER)
-    return np.where(first >= 0, tick[steps.targets[np.maximum(first, 0)]], _NEVER)
+def _find_first(tick: np.ndarray, asked: Candidates, linker: Linker) -> tuple[np.ndarray, np.ndarray]:
+    """The first target of each source, and its time."""
+    first, at = np.full(asked.sources.size, -1), np.full(asked.sources.size, _NEVER)
+    pairs = linker(asked, None)
+    assert pairs is not None, "there is room for one of each source"
+    first[pairs[0]], at[pairs[0]] = pairs[1], tick[asked.targets[pairs[1]]]
+    return first, at
 
 
 def _end_of_tick(tick: np.ndarray, rows: np.ndarray) -> np.ndarray:
