@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.aggregates.entry import read_extremum, read_linear
+from trendweave.kernels.aggregates.entry import read_extremum, read_floats, read_linear
 from trendweave.kernels.many_queries import SharedResults
 from trendweave.planning.plan import AggregateColumn, GroupColumn
 from trendweave.programs.program import Scope
@@ -136,13 +136,14 @@ class UnitResults:
             return Component("min" if column.function == "MIN" else "max", values, known)
         totals = self._results.linear[place]
         if column.path is None:
-            return Component("sum", totals.values[entries])
-        weight = self._results.linear[self._measures.place[numbers[1]]].values[entries]
+            return Component("sum", totals[entries])
+        weight = self._results.linear[self._measures.place[numbers[1]]][entries]
         given, _ = self._measures.values(self._rows.placed.merged.measures[numbers[0]])
+        read = read_floats if given.dtype == np.float64 else read_linear
         if column.function == "AVG" and given.dtype == np.float64:
-            averages, known = read_linear(weight, totals.values[entries], totals.exponent)
+            averages, known = read(weight, totals[entries])
             return Component("avg", averages, known, weight)
-        sums, _ = read_linear(None, totals.values[entries], totals.exponent)
+        sums, _ = read(None, totals[entries])
         beyond = np.flatnonzero(np.isinf(sums)) if sums.dtype == np.float64 else np.empty(0, np.int64)
         if beyond.size and np.isfinite(given).all():
             self._too_large(columns, int(of_entry[beyond[0]]), self._results.window[entries[beyond[:1]]])
