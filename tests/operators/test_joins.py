@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from random import Random
 from unittest import mock
@@ -26,7 +26,6 @@ from trendweave.errors import DataError
 from trendweave.planning.operator_plans import JoinPlan
 from trendweave.programs.operators.joins import finding, searches
 from trendweave.programs.operators.joins.program import WindowJoin, bind_join
-from trendweave.programs.operators.joins.searches import Way
 from trendweave.programs.operators.joins.sides import merge_sides
 from trendweave.programs.program import Carry
 from trendweave.rows.times import as_steps
@@ -90,11 +89,22 @@ def cases(draw: st.DrawFn, most: int = 12, columns: tuple[str, ...] = COLUMNS) -
     )
 
 
-def run(case: Case, way: Way | None) -> list[Event]:
+def run(case: Case) -> list[Event]:
     program, events = case.program
-    rows, _ = replace(program, way=way).prepare(events)
-    found = pa.Table.from_batches(replace(program, way=way).compute(rows).batches, program.schema)
+    found = pa.Table.from_batches(program.compute(program.prepare(events)[0]).batches, program.schema)
     return as_events(found, case.left.clock)
+
+
+@contextmanager
+def found_by(way: str) -> Iterator[None]:
+    """Pairs are found by sorted values wherever there is a band, by compiled scans, or by Arrow alone."""
+    with ExitStack() as patches:
+        if way == "bands":
+            patches.enter_context(mock.patch.object(searches.BandSearch, "is_narrow", True))
+        else:
+            patches.enter_context(mock.patch.object(finding.PairSearch, "search_band", return_value=None))
+            patches.enter_context(mock.patch.object(finding, "FEW", -1 if way == "scans" else 2**62))
+        yield
 
 
 @examples(50)
@@ -106,15 +116,16 @@ def test_whole_tables(case: Case) -> None:
 
 
 @examples(40)
-@given(cases(), st.sampled_from(["all", "band", "batches"]))
-def test_ways(case: Case, way: Way) -> None:
-    assert_rows(run(case, way), case.expected)
+@given(cases(), st.sampled_from(["bands", "batches"]))
+def test_ways(case: Case, way: str) -> None:
+    with found_by(way):
+        assert_rows(run(case), case.expected)
 
 
 @examples(15)
 @given(cases(most=40))
 def test_more_events(case: Case) -> None:
-    assert_rows(run(case, None), case.expected)
+    assert_rows(run(case), case.expected)
 
 
 @examples(30)
@@ -178,15 +189,15 @@ def plain_loops() -> Iterator[None]:
 @examples(40)
 @given(cases())
 def test_scans(case: Case) -> None:
-    with plain_loops():
-        assert_rows(run(case, "scan"), case.expected)
+    with plain_loops(), found_by("scans"):
+        assert_rows(run(case), case.expected)
 
 
 @examples(40)
 @given(cases())
 def test_compiled_checks(case: Case) -> None:
-    with plain_loops(), mock.patch.object(searches, "FEW", -1):
-        assert_rows(run(case, "band"), case.expected)
+    with plain_loops(), found_by("bands"), mock.patch.object(searches, "FEW", -1):
+        assert_rows(run(case), case.expected)
 
 
 def test_blocks_that_are_cut_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,16 +208,15 @@ def test_blocks_that_are_cut_again(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pa.table({"time": times, "x": values.astype(float)})
     plan = ops.window_join("abs(left.x - right.x) <= 1", left="20 seconds", right="30 rows").task
     assert isinstance(plan, JoinPlan)
-    whole = bind_join(plan, table.schema, "time")
+    program = bind_join(plan, table.schema, "time")
     events = table.to_pylist()
     close = lambda one, two: abs(one["x"] - two["x"]) <= 1  # noqa: E731
     expected = window_join(events, events, close, Span(20), Rows(30), left_schema=["x"], right_schema=["x"])
-    with plain_loops():
-        for way in ("band", "scan", "batches"):
-            program = replace(whole, way=way)
+    for way in ("bands", "scans", "batches"):
+        with plain_loops(), found_by(way):
             batches = list(program.compute(program.prepare(table)[0]).batches)
-            assert len(batches) > 20, "blocks are small"
-            assert_rows(pa.Table.from_batches(batches).to_pylist(), expected)
+        assert len(batches) > 20, "blocks are small"
+        assert_rows(pa.Table.from_batches(batches).to_pylist(), expected)
 
 
 def test_a_scan_by_numba() -> None:
@@ -217,9 +227,12 @@ def test_a_scan_by_numba() -> None:
     assert isinstance(plan, JoinPlan)
     program = bind_join(plan, table.schema, "time")
     rows = program.prepare(table)[0]
-    found = [list(replace(program, way=way).compute(rows).batches) for way in ("scan", "batches")]
-    assert sum(batch.num_rows for batch in found[0]) > 500
-    assert found[0] == found[1]
+    found = []
+    for way in ("scans", "batches"):
+        with found_by(way):
+            found.append(pa.Table.from_batches(program.compute(rows).batches))
+    assert found[0].num_rows > 500
+    assert found[0].equals(found[1])
 
 
 def test_sides_are_told() -> None:
@@ -333,11 +346,12 @@ def test_all_cores_find_the_same_pairs(monkeypatch: pytest.MonkeyPatch, target: 
     assert isinstance(plan, JoinPlan)
     program = bind_join(plan, table.schema, "time")
     rows = program.prepare(table)[0]
-    for way in ("band", "batches"):
-        one, all_cores = (
-            pa.Table.from_batches(replace(program, way=way, device=device).compute(rows).batches)
-            for device in ("cpu", "threads")
-        )
+    for way in ("bands", "batches"):
+        with found_by(way):
+            one, all_cores = (
+                pa.Table.from_batches(replace(program, device=device).compute(rows).batches)
+                for device in ("cpu", "threads")
+            )
         assert one.equals(all_cores)
         assert one.num_rows > 500
 

@@ -22,7 +22,7 @@ def stable_order(codes: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]
         return np.arange(codes.size), starts
     if count <= 1 << _COUNTED_BITS:
         return np.argsort(codes.astype(np.uint16), kind="stable"), starts
-    return _order_by_words([(codes, count - 1)]), starts
+    return order_by_words([(codes, count - 1)]), starts
 
 
 def find_in_order(codes: np.ndarray, times: np.ndarray, count: int, codes_in_order: bool) -> np.ndarray | None:
@@ -52,7 +52,7 @@ def order_by_time(codes: np.ndarray, times: np.ndarray, count: int) -> tuple[np.
     least = int(times.min())
     # The difference of two numbers of 64 bits has 64 bits, if it is read without a sign.
     since = times.view(np.uint64) - np.uint64(least % 2**64)
-    order = _order_by_words([(since, int(times.max()) - least), (codes, count - 1)])
+    order = order_by_words([(since, int(times.max()) - least), (codes, count - 1)])
     return order, _starts(codes, count), times[order]
 
 
@@ -62,7 +62,7 @@ def _starts(codes: np.ndarray, count: int) -> np.ndarray:
     return starts
 
 
-def _order_by_words(columns: Iterable[tuple[np.ndarray, int]]) -> np.ndarray:
+def order_by_words(columns: Iterable[tuple[np.ndarray, int]]) -> np.ndarray:
     """The order of rows by columns of numbers from 0 up to the largest of each; the last column counts most."""
     place_bits, order = 0, np.empty(0, np.int64)
     word, used = None, 0

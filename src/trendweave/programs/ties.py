@@ -116,8 +116,8 @@ def _find_keys(program: Program) -> TieKeys | None:
     if not isinstance(inner, BoundTrends) or not any(template.transitions for template in inner.plan.templates):
         return None
     if _is_situated(program):
-        paths: list[Path] = [program.kept_path(key.path) for key in inner.plan.partition_key]
-        ties = tuple(program.kept_path((name,)) for name in inner.order_by)
+        paths: list[Path] = [program.kept.path(key.path) for key in inner.plan.partition_key]
+        ties = tuple(program.kept.path((name,)) for name in inner.order_by)
     else:
         paths = [(name,) for name in inner.preparation.partition_key]
         ties = tuple((name,) for name in inner.preparation.ties)

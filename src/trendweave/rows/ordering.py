@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels.sorting import find_in_order, order_by_time
+from trendweave.kernels.sorting import find_in_order, order_by_time, order_by_words
 from trendweave.rows.codes import order_codes
 
 
@@ -89,14 +88,9 @@ def take_rows(column: pa.ChunkedArray, order: np.ndarray) -> pa.ChunkedArray:
 
 
 def sort_by(*columns: np.ndarray) -> np.ndarray:
-    """The order of rows by some columns of whole numbers, the first counts most: by one number where that holds all."""
+    """The order of rows by some columns of whole numbers, the first counts most."""
     if not columns[0].size:
         return np.empty(0, np.int64)
     lows = [int(column.min()) for column in columns]
-    widths = [int(column.max()) - low + 1 for column, low in zip(columns, lows, strict=True)]
-    if math.prod(widths) >= 2**63:
-        return np.lexsort(columns[::-1])
-    number = columns[0] - lows[0]
-    for column, low, width in zip(columns[1:], lows[1:], widths[1:], strict=True):
-        number = number * width + (column - low)
-    return np.argsort(number, kind="stable")  # which merges stretches that are in order
+    spans = [(column - low, int(column.max()) - low) for column, low in zip(columns, lows, strict=True)]
+    return order_by_words(spans[::-1])

@@ -3,6 +3,7 @@ up, and situations are derived from what stretches of time tell (thesis, Section
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,19 +15,21 @@ from trendweave.language import syntax_tree as st
 from trendweave.planning.chunks import choose_interval_chunks
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation, prepare_intervals
+from trendweave.planning.plan import Path
+from trendweave.programs.bound import BoundPlan, keep_events
 from trendweave.programs.intervals.given import prepare_given
 from trendweave.programs.intervals.pieces import IntervalPiece, IntervalSteps, add_up
 from trendweave.programs.intervals.rows import BITS, TIME, prepare_events, sort_partitions
 from trendweave.programs.intervals.situations import Lengths
 from trendweave.programs.program import EVERYTHING, TRENDS, Flag, Needs, Output, PartialResults, Scope, TimeCut, Work
-from trendweave.results.types import ResultColumn, interval_columns, result_schema, times_type
+from trendweave.results.types import ResultColumn, interval_columns, times_type
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.prepared import adopt_rows
-from trendweave.rows.times import TimeType, as_times, time_type
+from trendweave.rows.times import as_times
 
 
 @dataclass(frozen=True)
-class IntervalMatches:
+class IntervalMatches(BoundPlan):
     """Matches, counts or situations of events. `type` is the column that FROM's type is looked for in, if any."""
 
     plan: IntervalPlan
@@ -36,12 +39,10 @@ class IntervalMatches:
     type: str | None
 
     @property
-    def text(self) -> str:
-        return self.plan.text
-
-    @property
     def facts(self) -> tuple[str, ...]:
-        return ("intervals", self.plan.text, self.time, str(self.type))
+        # States that hold extremes hold them as they are, where earlier ones held numbers.
+        extremes = any(output.function in ("MIN", "MAX") for output in self.plan.outputs)
+        return ("intervals", self.plan.text, self.time, str(self.type), *(("extremes",) if extremes else ()))
 
     @property
     def work(self) -> Work:
@@ -52,20 +53,17 @@ class IntervalMatches:
         return times_type(self.plan, self.events, self.time)
 
     @cached_property
-    def time_type(self) -> TimeType:
-        return time_type(self.moment)
-
-    @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
         return interval_columns(self.plan, self.events, self.moment)
 
     @cached_property
-    def schema(self) -> pa.Schema:
-        return result_schema(self.result)
-
-    @cached_property
     def lengths(self) -> Lengths:
         return Lengths.of(self.plan, self.time_type)
+
+    @property
+    def shown_keys(self) -> Mapping[Path, str]:
+        keys = zip(self.preparation.keys, self.plan.partition_by, strict=True)
+        return {(name,): ".".join(path) for name, path in keys}
 
     @cached_property
     def needs(self) -> Needs:
@@ -84,7 +82,8 @@ class IntervalMatches:
         )
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        return prepare_events(self.plan, self.preparation, events, self.time, self.type)
+        kept, dropped = keep_events(events, self.needs)
+        return prepare_events(self.preparation, kept, self.time), dropped
 
     def adopt(self, rows: pa.Table) -> pa.Table:
         """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
@@ -129,11 +128,6 @@ class IntervalMatches:
     def problems_of_early_rows(self) -> list[Problem]:
         message = "matches of an interval query are returned as soon as they are certain; there are no early rows"
         return [Problem("TW409", message, "remove early=")]
-
-    def describe_key(self, rows: pa.Table, row: int) -> str:
-        names = zip(self.preparation.keys, self.plan.partition_by, strict=True)
-        shown = [f"{'.'.join(path)}={rows.column(name)[row].as_py()}" for name, path in names]
-        return ", ".join(shown) or "(none)"
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.evaluate import column_of, evaluate, is_true
-from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation
 from trendweave.programs.program import Carry
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.dropped import Dropped
 from trendweave.rows.ordering import sort_by_key_and_time
-from trendweave.rows.times import as_steps, keep_rows_with_time, time_type
+from trendweave.rows.times import as_steps, time_type
 
 if TYPE_CHECKING:
     from trendweave.programs.intervals.program import IntervalMatches
@@ -27,23 +24,10 @@ BITS = "bits"
 CHUNK = "chunk"
 
 
-def prepare_events(
-    plan: IntervalPlan, preparation: IntervalPreparation, events: pa.Table, time: str, type_: str | None
-) -> tuple[pa.Table, Dropped]:
-    """The events as a table of the time, the conditions that need one row only, and the columns that travel along."""
-    rows = events.num_rows
-    events, null_time = keep_rows_with_time(events, time)
-    null_type = other_type = 0
-    if type_ is not None:
-        column = events.column(type_)
-        null_type = column.null_count
-        of_type = pc.fill_null(pc.equal(column, pa.scalar(plan.source, pa.string())), False)
-        kept = pc.sum(of_type).as_py() or 0
-        other_type = events.num_rows - null_type - kept
-        events = events.filter(of_type) if kept < events.num_rows else events
+def prepare_events(preparation: IntervalPreparation, events: pa.Table, time: str) -> pa.Table:
+    """Events as a table of the time, the conditions that need one row only, and the columns that travel along."""
     columns = {TIME: events.column(time), BITS: pa.array(_bits(preparation, events))}
-    columns |= {name: column_of(events, path) for name, path in preparation.columns}
-    return pa.table(columns), Dropped(rows, null_time, null_type, other_type)
+    return pa.table(columns | {name: column_of(events, path) for name, path in preparation.columns})
 
 
 def _bits(preparation: IntervalPreparation, events: pa.Table) -> np.ndarray:

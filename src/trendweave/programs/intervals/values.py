@@ -3,9 +3,8 @@ earlier and later pieces become one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,13 +12,12 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.planning.interval_plan import OutputColumn
-from trendweave.planning.plan import AggregateColumn
 from trendweave.programs.intervals.rows import IntervalRows
-from trendweave.programs.operators.measured import LEAST, MOST, as_column, codes_of, values_of
-from trendweave.programs.operators.sums import count_between, fold_between, sum_between
+from trendweave.programs.operators.measured import as_column
+from trendweave.programs.operators.windows.aggregates import MovingHere, read_column
+from trendweave.programs.operators.windows.edges import WindowEdges
 from trendweave.results.types import situation_aggregate_type
 from trendweave.rows.codes import order_codes
-from trendweave.rows.numbers import as_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +41,9 @@ class Stretches:
         return Stretches(situation[new], first[new], cut[new], of)
 
 
-#: Numbers of rows and of known values, sum, smallest, largest, first and last value of each stretch, by these names:
-#: "rows", "known", "total", "low", "high", "first", "last". Only what a function needs is there. Whole numbers of
-#: decimals are counted in their last digit.
+#: Numbers of rows and of known values, sum, smallest or largest, first and last value of each stretch, by these names:
+#: "rows", "known", "total", "extreme", "first", "last". Only what a function needs is there. Sums of decimals are
+#: counted in their last digit.
 Summary: TypeAlias = dict[str, Any]
 
 
@@ -59,58 +57,26 @@ def summarise(output: OutputColumn, name: str | None, rows: IntervalRows, stretc
     if function in ("FIRST", "LAST"):
         picked = _picked(function, column, rows.time[read], first, cut)
         return {"rows": counts, function.lower(): column.take(pa.array(picked, mask=counts == 0))}
-    valid = np.asarray(column.is_valid()) if column.null_count else None
-    known = counts if valid is None else count_between(valid, first, cut)
+    # Windows are not empty; stretches without rows know nothing.
     filled = counts > 0
-    low, high = first[filled], cut[filled]
-
-    def known_or(values: np.ndarray, otherwise: int) -> np.ndarray:
-        return values if valid is None else np.where(valid, values, values.dtype.type(otherwise))
-
-    def fold(what: Literal["least", "most"], codes: np.ndarray) -> np.ndarray:
-        found = np.zeros(first.size, np.int64)
-        found[filled] = fold_between(what, known_or(codes, MOST if what == "least" else LEAST), low, high)
-        return found if valid is None else np.where(known > 0, found, 0)
-
+    places = pa.array(np.cumsum(filled) - 1, mask=~filled)
+    edges = WindowEdges(np.zeros(np.count_nonzero(filled), np.int64), first[filled], cut[filled])
+    shown = ".".join(output.path or ())
+    values = read_column(pa.chunked_array([column]), lambda values: values, shown, MovingHere(edges))
+    known = np.zeros(counts.size, np.int64)
+    known[filled] = values.known
+    if function in ("MIN", "MAX"):
+        extremes = values.extreme(function == "MAX", values.known == 0)
+        return {"rows": counts, "known": known, "extreme": extremes.take(places)}
     if function == "COUNT":
         return {"rows": counts, "known": known}
-    if function in ("MIN", "MAX"):
-        what: Literal["least", "most"] = "least" if function == "MIN" else "most"
-        if not _is_number(column.type):
-            return {"rows": counts, "first": _extreme(column, known, lambda codes: fold(what, codes))}
-        numbers = _read_numbers(column, output)
-        extreme = values_of(fold(what, codes_of(numbers)), numbers.dtype == np.float64)
-        return {"rows": counts, "known": known, "low" if function == "MIN" else "high": extreme}
-    numbers = _read_numbers(column, output)
-    total = np.zeros(first.size, numbers.dtype)
-    sums = sum_between(known_or(numbers, 0), low, high)
-    if len(sums.parts) == 1:
-        total[filled] = sums.parts[0]
-    else:
-        words = sums.words()
-        if (words[:, 1] != words[:, 0] >> 63).any():
-            raise too_large(output)
-        total[filled] = words[:, 0]
+    sums = values.sums
+    words = sums.words() if sums.parts.dtype == np.int64 else None
+    if words is not None and (words[:, 1] != words[:, 0] >> 63).any():
+        raise too_large(output)
+    total = np.zeros(counts.size, sums.parts.dtype)
+    total[filled] = sums.parts[0] if words is None else words[:, 0]
     return {"rows": counts, "known": known, "total": total}
-
-
-def _read_numbers(column: pa.Array, output: OutputColumn) -> np.ndarray:
-    asked = AggregateColumn(output.name, str(output.function), "", output.path)
-    return as_numbers(pa.chunked_array([column]), asked)[0]
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind))
-
-
-def _extreme(column: pa.Array, known: np.ndarray, fold: Callable[[np.ndarray], np.ndarray]) -> pa.Array:
-    """The smallest or largest of values that are no numbers, by their order codes."""
-    codes = order_codes(pa.chunked_array([column]), pa.chunked_array([column]))[0]
-    present, example = np.unique(codes, return_index=True)
-    if not present.size:
-        return pa.nulls(known.size, column.type)
-    place = np.searchsorted(present, fold(codes))
-    return column.take(pa.array(example[np.minimum(place, present.size - 1)], mask=known == 0))
 
 
 def too_large(output: OutputColumn) -> ExecutionError:
@@ -157,7 +123,7 @@ def write_summary(output: OutputColumn, summary: Summary, kind: pa.DataType | No
         return pa.array(summary["known" if "known" in summary else "rows"][of], pa.int64())
     assert kind is not None
     place = pa.array(of)
-    for name in ("first", "last"):
+    for name in ("first", "last", "extreme"):
         if name in summary:
             return summary[name].take(place).cast(kind)
     unknown = summary["known"] == 0
@@ -165,8 +131,7 @@ def write_summary(output: OutputColumn, summary: Summary, kind: pa.DataType | No
         scale = kind.scale if pa.types.is_decimal(kind) else 0
         average = summary["total"] / np.where(unknown, 1, summary["known"]) / 10**scale
         return pa.array(average, pa.float64(), mask=unknown).take(place)
-    numbers = summary[{"SUM": "total", "MIN": "low", "MAX": "high"}[str(output.function)]]
-    return as_column(numbers, situation_aggregate_type(str(output.function), kind), unknown).take(place)
+    return as_column(summary["total"], situation_aggregate_type("SUM", kind), unknown).take(place)
 
 
 # What the events of a situation told in earlier pieces, and how it is joined with what later ones tell.
@@ -175,10 +140,10 @@ def write_summary(output: OutputColumn, summary: Summary, kind: pa.DataType | No
 def read_summary(number: int, table: pa.Table) -> Summary:
     """What a state knows for an output, from columns that bear its number."""
     found = {}
-    for name in ("rows", "known", "total", "low", "high", "first", "last"):
+    for name in ("rows", "known", "total", "extreme", "first", "last"):
         if f"{name}_{number}" in table.column_names:
             column = table.column(f"{name}_{number}")
-            found[name] = column.combine_chunks() if name in ("first", "last") else column.to_numpy()
+            found[name] = column.to_numpy() if name in ("rows", "known", "total") else column.combine_chunks()
     return found
 
 
@@ -207,11 +172,8 @@ def merge_summaries(earlier: Summary, later: Summary, output: OutputColumn) -> S
                 if both.dtype != np.float64 and (((old ^ both) & (new ^ both)) < 0).any():
                     raise too_large(output)
                 return both
-            case "low" | "high":  # NaN is the largest
-                both = np.fmin(old, new) if name == "low" else np.maximum(old, new)
-                return np.where(earlier["known"] == 0, new, np.where(later["known"] == 0, old, both))
-            case "first" if output.function in ("MIN", "MAX"):
-                return _merge_extremes(old, new, output.function)
+            case "extreme":
+                return _merge_extremes(old, new, str(output.function))
             case "first":
                 return pc.if_else(pa.array(earlier["rows"] > 0), old, new)
         return pc.if_else(pa.array(later["rows"] > 0), new, old)
@@ -220,7 +182,7 @@ def merge_summaries(earlier: Summary, later: Summary, output: OutputColumn) -> S
 
 
 def _merge_extremes(old: pa.Array, new: pa.Array, function: str) -> pa.Array:
-    """Of values that are no numbers, by their order codes; NULL is none."""
+    """By their order codes: NaN is the largest, and NULL is none."""
     old_codes, new_codes = order_codes(pa.chunked_array([old]), pa.chunked_array([new]))
     takes_old = old_codes <= new_codes if function == "MIN" else old_codes >= new_codes
     takes_old = np.where(old_codes < 0, False, np.where(new_codes < 0, True, takes_old))

@@ -1,36 +1,26 @@
-"""What programs of operators have in common: a plan that is bound to the columns of events, and their prepared rows."""
+"""What programs of operators have in common: how their rows are prepared."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import column_of
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
-from trendweave.programs.program import Needs, TimeCut
-from trendweave.results.types import ResultColumn, column_type, result_schema
+from trendweave.programs.bound import BoundPlan
+from trendweave.programs.program import Needs
+from trendweave.results.types import column_type
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.prepared import adopt_rows
-from trendweave.rows.times import TimeType, keep_rows_with_time, time_type
+from trendweave.rows.times import keep_rows_with_time
 
 
-class BoundOperator:
-    """An operator and the columns of its events.
-
-    Attributes:
-        plan: What is asked.
-        events: The columns of the events.
-        time: The column that holds the time.
-    """
-
-    plan: Any
-    events: pa.Schema
-    time: str
+class BoundOperator(BoundPlan):
+    """An operator and the columns of its events."""
 
     @property
     def columns(self) -> Mapping[Path, str]:
@@ -43,24 +33,8 @@ class BoundOperator:
         return ()
 
     @property
-    def result(self) -> tuple[ResultColumn, ...]:
-        raise NotImplementedError
-
-    @property
-    def text(self) -> str:
-        return str(self.plan.text)
-
-    @cached_property
-    def moment(self) -> pa.DataType:
-        return column_type(self.events, (self.time,))
-
-    @cached_property
-    def time_type(self) -> TimeType:
-        return time_type(self.moment)
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return result_schema(self.result)
+    def shown_keys(self) -> Mapping[Path, str]:
+        return {(name,): key for name, key in zip(self.keys, getattr(self.plan, "keys", ()), strict=True)}
 
     @cached_property
     def needs(self) -> Needs:
@@ -88,17 +62,6 @@ class BoundOperator:
             if rows.schema.field(place).type != wanted:
                 rows = rows.set_column(place, name, rows.column(place).cast(wanted))
         return rows
-
-    def partials(self) -> None:
-        return None
-
-    def cut(self, wanted: int | None = None) -> TimeCut | None:
-        return None
-
-    def describe_key(self, rows: pa.Table, row: int) -> str:
-        names = getattr(self.plan, "keys", ())
-        shown = (f"{key}={rows.column(name)[row].as_py()}" for key, name in zip(names, self.keys, strict=True))
-        return ", ".join(shown) or "(none)"
 
 
 def _plain(column: pa.Array) -> pa.Array:

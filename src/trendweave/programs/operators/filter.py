@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from threading import Lock
 from typing import Any
@@ -18,9 +18,10 @@ from trendweave.expressions.compiled.loading import AROUND_CONDITION, argument_n
 from trendweave.gpu.card import find_card
 from trendweave.gpu.filter import mask_true
 from trendweave.kernel_cache.kernel import load_text
-from trendweave.language import syntax_tree as st
 from trendweave.language.syntax_tree import Expression
 from trendweave.planning.operator_plans import FilterPlan
+from trendweave.planning.plan import Path
+from trendweave.programs.bound import WholeEvents
 from trendweave.programs.operators.bound import BoundOperator
 from trendweave.programs.program import (
     EVERYTHING,
@@ -36,7 +37,6 @@ from trendweave.programs.program import (
 )
 from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped
-from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_steps, keep_rows_with_time
 
 #: Rows times parts of a condition that Arrow looks at in the time that compiling takes.
@@ -131,8 +131,6 @@ def _load(compiled: Compiled) -> Any:
     return load_text(AROUND_CONDITION.format(condition=compiled.python, loop=text), "mask")
 
 
-#: Columns of events are kept under names that no column of ours has.
-_RAW = "event_"
 #: Set in rows that are kept, which are all that come.
 _KEPT = "kept"
 
@@ -160,24 +158,18 @@ class KeptEvents(BoundOperator):
         return tuple(ResultColumn(field.name, field.type, (field.name,)) for field in self.events)
 
     @cached_property
-    def needs(self) -> Needs:
-        names = self.events.names
-        return Needs(
-            time=self.time,
-            type=None,
-            read=tuple(names),
-            columns=tuple((self._kept_name(name), st.Attribute((name,))) for name in names if name != self.time),
-            flags=(Flag(None, self.plan.condition),),
-            words=(_KEPT,),
-            only_flagged=True,
-        )
+    def kept(self) -> WholeEvents:
+        """The events that are kept, as rows."""
+        return WholeEvents(self.events, self.time)
 
-    def _kept_name(self, column: str) -> str:
-        return TIME if column == self.time else f"{_RAW}{column}"
+    @property
+    def columns(self) -> dict[Path, str]:
+        return {(name,): self.kept.name(name) for name in self.events.names if name != self.time}
 
     @cached_property
-    def _kept_columns(self) -> pa.Schema:
-        return pa.schema([pa.field(self._kept_name(field.name), field.type) for field in self.events])
+    def needs(self) -> Needs:
+        flags = (Flag(None, self.plan.condition),)
+        return replace(super().needs, read=tuple(self.events.names), flags=flags, words=(_KEPT,), only_flagged=True)
 
     def keep(self, events: pa.Table) -> pa.Table:
         """The events in which the condition is true, as they came."""
@@ -188,14 +180,13 @@ class KeptEvents(BoundOperator):
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         rows = events.num_rows
         events, null_time = keep_rows_with_time(events, self.time)
-        kept = self.keep(events).select(self.events.names)
-        return kept.rename_columns(self._kept_columns.names), Dropped(rows, null_time)
+        return self.kept.keep(self.keep(events)), Dropped(rows, null_time)
 
     def adopt(self, rows: pa.Table) -> pa.Table:
-        return rows.select(self._kept_columns.names).cast(self._kept_columns)
+        return self.kept.adopt(rows)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
-        result = self.arrange(rows.rename_columns(self.schema.names))
+        result = self.arrange(self.kept.restore(rows))
         if scope.counted:
             result = result.append_column(TRENDS, pa.array(np.ones(result.num_rows)))
         return Output.of_table(result)

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.expressions.arrow.values import join_chunks
-from trendweave.kernels.sorting import order_by_time, stable_order
 from trendweave.rows.codes import key_codes, order_codes
 from trendweave.rows.encoded import TIME
 from trendweave.rows.ordering import sort_by_key_and_time, take_rows
@@ -194,20 +193,3 @@ def rank_keys(columns: Sequence[pa.ChunkedArray], rows: np.ndarray) -> np.ndarra
     ranks = np.empty(rows.size, np.int64)
     ranks[np.lexsort(values[::-1]) if values else slice(None)] = np.arange(ranks.size)
     return ranks
-
-
-def order_windows(rank: np.ndarray, start: np.ndarray, end: np.ndarray | None = None) -> np.ndarray:
-    """The order of windows by their end, then by their start, then by the rank of their key; windows of one key that
-    are equal in both stay in their order. Without ends, starts alone tell."""
-    order = stable_order(rank, int(rank.max(initial=0)) + 1)[0]
-    last = start if end is None else end
-    found, _, moments = order_by_time(np.zeros(order.size, np.int64), last[order], 1)
-    order = order[found]
-    if end is None:
-        return order
-    same = np.zeros(order.size + 1, np.bool_)
-    np.equal(moments[1:], moments[:-1], out=same[1:-1])
-    tied = np.flatnonzero(same[:-1] | same[1:])
-    windows = order[tied]
-    order[tied] = windows[np.lexsort((start[windows], np.cumsum(~same[:-1])[tied]))]
-    return order

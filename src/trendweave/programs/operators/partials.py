@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.programs.operators.measured import LEAST, MOST, Measured, codes_of
-from trendweave.programs.operators.sums import Sums, join_sums, no_sums, sums_of
+from trendweave.programs.operators.sums import Sums, carry, no_sums, sums_of
 
 #: The arrays of slices, and of columns in slices, and how those of some slices become one.
 _OWN = {"number": np.minimum, "count": np.add, "first": np.minimum, "last": np.maximum}
@@ -74,7 +74,7 @@ def merge(parts: Sequence[Partials], columns: int) -> Partials:
     parts = [part for part in parts if part.size]
     if not parts:
         return nothing(columns)
-    joined = _join(parts) if len(parts) > 1 else parts[0]
+    joined = _make(parts, lambda arrays, _: np.concatenate(arrays, axis=-1)) if len(parts) > 1 else parts[0]
     number = joined.number
     if joined.group is not None:
         joined = choose(joined, np.lexsort((number, joined.group)))
@@ -87,50 +87,35 @@ def merge(parts: Sequence[Partials], columns: int) -> Partials:
     starts = np.flatnonzero(np.concatenate(([True], changes)))
     if starts.size == joined.size:
         return joined
-    return _add_runs(joined, starts)
+
+    def add_runs(arrays: Sequence[np.ndarray], add: np.ufunc) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return add.reduceat(arrays[0], starts, axis=-1)
+
+    return _make([joined], add_runs)
 
 
-def _column(arrays: Iterable[Any], sums: Sums) -> ColumnPart:
-    low, high, known, nans = arrays
-    return ColumnPart(low, high, known, nans, sums)
+#: Makes an array of those of several parts, where the last axis counts slices; how several slices become one.
+_Make: TypeAlias = Callable[[Sequence[np.ndarray], np.ufunc], np.ndarray]
 
 
-def _slices(arrays: Iterable[Any], columns: Iterable[ColumnPart], group: np.ndarray | None = None) -> Partials:
-    number, count, first, last = arrays
-    return Partials(number, count, first, last, tuple(columns), group)
+def _make(parts: Sequence[Partials], make: _Make) -> Partials:
+    """Slices of which each array is made of those of other ones."""
 
+    def made(owns: Sequence[Any], names: Mapping[str, np.ufunc]) -> dict[str, np.ndarray]:
+        return {name: make([getattr(own, name) for own in owns], how) for name, how in names.items()}
 
-def _join(parts: Sequence[Partials]) -> Partials:
     columns = [
-        _column(
-            (np.concatenate([getattr(own, name) for own in owns]) for name in _OF_COLUMN),
-            join_sums([own.sums for own in owns]),
-        )
+        ColumnPart(**made(owns, _OF_COLUMN), sums=carry(make([own.sums.parts for own in owns], np.add)))
         for owns in zip(*(part.columns for part in parts), strict=True)
     ]
-    own = (np.concatenate([getattr(part, name) for part in parts]) for name in _OWN)
     groups = [part.group for part in parts if part.group is not None]
-    return _slices(own, columns, np.concatenate(groups) if groups else None)
+    return Partials(**made(parts, _OWN), columns=tuple(columns), group=make(groups, np.minimum) if groups else None)
 
 
 def choose(part: Partials, places: np.ndarray) -> Partials:
     """Some of the slices."""
-    columns = [
-        _column((getattr(own, name)[places] for name in _OF_COLUMN), own.sums.take(places)) for own in part.columns
-    ]
-    group = None if part.group is None else part.group[places]
-    return _slices((getattr(part, name)[places] for name in _OWN), columns, group)
-
-
-def _add_runs(part: Partials, starts: np.ndarray) -> Partials:
-    columns = [
-        _column(
-            (add.reduceat(getattr(own, name), starts) for name, add in _OF_COLUMN.items()), own.sums.add_runs(starts)
-        )
-        for own in part.columns
-    ]
-    own = (add.reduceat(getattr(part, name), starts) for name, add in _OWN.items())
-    return _slices(own, columns, None if part.group is None else part.group[starts])
+    return _make([part], lambda arrays, _: arrays[0][..., places])
 
 
 def to_table(part: Partials) -> pa.Table:
@@ -152,8 +137,9 @@ def from_table(table: pa.Table) -> Partials:
     while f"low {len(columns)}" in table.column_names:
         place = len(columns)
         sums = [column(name) for name in table.column_names if name.startswith(f"sum {place} ")]
-        columns.append(_column([column(f"{name} {place}") for name in _OF_COLUMN], Sums(np.stack(sums))))
-    return _slices(map(column, _OWN), columns)
+        told = {name: column(f"{name} {place}") for name in _OF_COLUMN}
+        columns.append(ColumnPart(**told, sums=Sums(np.stack(sums))))
+    return Partials(**{name: column(name) for name in _OWN}, columns=tuple(columns))
 
 
 def summarise(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from trendweave.planning.operator_plans import RowCount
 from trendweave.planning.plan import Path
 from trendweave.programs.carry import FOLDED
 from trendweave.programs.operators.joins.candidates import ActiveWindow
-from trendweave.programs.operators.ordering import OrderedRows, OrderedSide, order_rows
+from trendweave.programs.operators.ordering import OrderedSide, order_rows
 from trendweave.programs.operators.sums import count_between
 from trendweave.programs.operators.windows.aggregates import SlicedColumn
 from trendweave.programs.operators.windows.edges import ALL_WINDOWS, StepSpan, count_windows, time_windows
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from trendweave.programs.operators.joins.program import WindowJoin
     from trendweave.programs.operators.windows.program import WindowAggregates
 
-#: What is carried on: rows of windows that have begun, and a row per key whose next window is still to begin.
-_BEGUN, _SKIPPED = "begun", "skipped"
-#: How many events come before the next window, in the latter.
-_SKIP = "skip"
+#: What is carried on of windows of events: the rows of each key's next window, or the last row that came before it; and
+#: the column with how many events, from the first of these rows on, come before that window.
+_WAITING, _SKIP = "waiting", "skip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,54 +42,27 @@ class CountSteps(UpToWatermark):
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
         if not rows.num_rows:
             return Step((), carry)
-        program = self.program
+        program, held = self.program, carry.get(_WAITING)
         window = program.window
         assert isinstance(window, RowCount)
-        begun = carry.get(_BEGUN)
-        together = rows if begun is None else pa.concat_tables([begun, rows.select(begun.column_names)])
-        skipped = carry.get(_SKIPPED)
-        marks = 0 if skipped is None else skipped.num_rows
-        if skipped is not None and marks:
-            # A row of each key that is skipped comes first, to be found among the keys.
-            together = pa.concat_tables([skipped.drop_columns([_SKIP]), together])
-        ordered = order_rows(together, program.keys, program.time_type, program.ties)
-        skip = np.zeros(ordered.starts.size - 1, np.int64)
-        if skipped is not None and marks:
-            ordered, skip = _without_marks(ordered, marks, skipped.column(_SKIP).to_numpy())
+        skips = np.zeros(rows.num_rows, np.int64)
+        if held is not None:
+            skips = np.concatenate([held.column(_SKIP).to_numpy(), skips])
+            held = held.drop_columns([_SKIP])
+            rows = pa.concat_tables([held, rows.select(held.column_names)])
+        ordered = order_rows(rows, program.keys, program.time_type, program.ties)
+        skip = ordered.arrange(skips)[ordered.starts[:-1]]
         edges = count_windows(ordered.starts, window, skip)
-        counts = np.bincount(edges.key, minlength=skip.size)
         table = program.write(ordered, edges)
-        return Step(table.to_batches(), _carry_on(ordered, skip + counts * window.slide))
-
-
-def _without_marks(rows: OrderedRows, marks: int, skips: np.ndarray) -> tuple[OrderedRows, np.ndarray]:
-    """Rows without those that only tell how many events of their key are skipped, and these numbers by key."""
-    order = np.arange(rows.moment.size) if rows.order is None else rows.order
-    is_mark = order < marks
-    key = np.repeat(np.arange(rows.key_rows.size), np.diff(rows.starts))
-    skip = np.zeros(rows.key_rows.size, np.int64)
-    skip[key[is_mark]] = skips[order[is_mark]]
-    starts = np.zeros(rows.starts.size, np.int64)
-    np.cumsum(np.bincount(key[~is_mark], minlength=skip.size), out=starts[1:])
-    return replace(rows, order=order[~is_mark], starts=starts, moment=rows.moment[~is_mark]), skip
-
-
-def _carry_on(rows: OrderedRows, next_window: np.ndarray) -> Carry:
-    """What is kept after the first events of each key, as many as come before its next window, are gone."""
-    counts = np.diff(rows.starts)
-    if rows.order is None and counts.size == 1 and next_window[0] < counts[0]:
-        return {_BEGUN: rows.table.slice(next_window[0]).combine_chunks()}
-    order = np.arange(rows.moment.size) if rows.order is None else rows.order
-    place = np.arange(order.size) - np.repeat(rows.starts[:-1], counts)
-    kept = order[place >= np.repeat(next_window, counts)]
-    waits = np.flatnonzero(next_window > counts)
-    carry = {}
-    if kept.size:
-        carry[_BEGUN] = rows.table.take(pa.array(kept)).combine_chunks()
-    if waits.size:
-        marks = rows.table.take(pa.array(rows.key_rows[waits]))
-        carry[_SKIPPED] = marks.append_column(_SKIP, pa.array((next_window - counts)[waits]))
-    return carry
+        counts = np.diff(ordered.starts)
+        begin = skip + np.bincount(edges.key, minlength=skip.size) * window.slide
+        first = np.where(begin > counts, counts - 1, begin)
+        kept = np.flatnonzero(np.arange(ordered.moment.size) >= np.repeat(ordered.starts[:-1] + first, counts))
+        if not kept.size:
+            return Step(table.to_batches())
+        waiting = rows.take(pa.array(kept if ordered.order is None else ordered.order[kept])).combine_chunks()
+        waiting = waiting.append_column(_SKIP, pa.array(np.repeat(begin - first, counts)[kept]))
+        return Step(table.to_batches(), {_WAITING: waiting})
 
 
 #: What is carried on of windows of time.

@@ -112,17 +112,17 @@ class Sums:
     def add_runs(self, starts: np.ndarray) -> Sums:
         """The sums of runs, which begin at some places and are not empty."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return _carry(np.add.reduceat(self.parts, starts, axis=1))
+            return carry(np.add.reduceat(self.parts, starts, axis=1))
 
     def between(self, low: np.ndarray, high: np.ndarray) -> Sums:
         """The sums over low[i] <= place < high[i]; both ends ascend, and no window is empty."""
         if self.parts.dtype == np.float64:
             return Sums(fold_between("sum", np.ascontiguousarray(self.parts[0]), low, high)[None])
-        return _carry(np.stack([count_between(part, low, high) for part in self.parts]))
+        return carry(np.stack([count_between(part, low, high) for part in self.parts]))
 
     def times(self, counts: np.ndarray) -> Sums:
         """Each so many times, below 2**31."""
-        return _carry(self.parts * counts)
+        return carry(self.parts * counts)
 
     def floats(self) -> np.ndarray:
         """The nearest floats, or floats next to these."""
@@ -168,7 +168,8 @@ def no_sums(size: int, of_floats: bool) -> Sums:
     return Sums(np.zeros((1, size)) if of_floats else np.zeros((2, size), np.int64))
 
 
-def _carry(parts: np.ndarray) -> Sums:
+def carry(parts: np.ndarray) -> Sums:
+    """Sums of which lower words may have grown."""
     if parts.shape[0] == 2:
         parts[1] += parts[0] >> 32
         parts[0] &= _LOWER

@@ -63,7 +63,7 @@ def remember_runs(bound: IntervalMatches, events: pa.Table, before: Carry = NO_C
 
 
 def _number_partitions(bound: IntervalMatches, events: pa.Table, before: Carry) -> Partitions:
-    table, _ = prepare_events(bound.plan, bound.preparation, events, bound.time, None)
+    table = prepare_events(bound.preparation, events, bound.time)
     return number_partitions(bound, table, Remembered(**before), makes=_of_type(bound, events))
 
 

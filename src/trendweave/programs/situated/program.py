@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
-from trendweave.planning.plan import Path
+from trendweave.programs.bound import WholeEvents, describe_key, keep_events
 from trendweave.programs.intervals.program import IntervalMatches
 from trendweave.programs.program import (
     EVERYTHING,
@@ -34,11 +33,6 @@ from trendweave.programs.situated.steps import SituatedSteps
 from trendweave.programs.trends.program import TrendAggregates, TrendLists
 from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped
-from trendweave.rows.encoded import TIME
-from trendweave.rows.times import has_time
-
-#: Columns of events are kept under names that no column of ours has.
-_RAW = "event_"
 
 
 @dataclass(frozen=True)
@@ -86,8 +80,8 @@ class InSituations:
             read=self.read,
             named_types=inner.named_types,
             kept_types=self._kept_types(),
-            columns=tuple((self._kept_name(name), st.Attribute((name,))) for name in self.read),
-            together=tuple(self.kept_path(paths[name]) for name, *_ in inner.together),
+            columns=tuple((self.kept.name(name), st.Attribute((name,))) for name in self.read),
+            together=tuple(self.kept.path(paths[name]) for name, *_ in inner.together),
             rule=inner.rule,
         )
 
@@ -98,50 +92,22 @@ class InSituations:
             return None
         return named | {source}
 
-    def _kept_name(self, column: str) -> str:
-        return TIME if column == self.inner.time else f"{_RAW}{column}"
-
-    def kept_path(self, path: Path) -> Path:
-        """Where kept rows have an attribute of events."""
-        return (self._kept_name(path[0]), *path[1:])
-
     @cached_property
-    def _kept_columns(self) -> pa.Schema:
-        return pa.schema([self.situations.events.field(name).with_name(self._kept_name(name)) for name in self.read])
+    def kept(self) -> WholeEvents:
+        """The events that are kept, as rows."""
+        return WholeEvents(pa.schema([self.events.field(name) for name in self.read]), self.inner.time)
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         """Events that can play a part, as they are kept."""
-        events = events.select(list(self.read))
-        known = has_time(events.column(self.inner.time))
-        dropped = Dropped(events.num_rows, null_time=_count(pc.invert(known)))
-        if self.inner.type is not None:
-            types = events.column(self.inner.type)
-            typed = pc.and_(known, pc.is_valid(types))
-            names = self.inner.needs.named_types
-            named = typed if names is None else pc.and_(typed, _is_one_of(types, names))
-            dropped = Dropped(
-                dropped.rows, dropped.null_time, _count(known) - _count(typed), _count(typed) - _count(named)
-            )
-            known = self._keep_types(types, typed, named)
-        rows = events if _count(known) == events.num_rows else events.filter(known)
-        return rows.rename_columns([self._kept_name(name) for name in events.column_names]), dropped
-
-    def _keep_types(self, types: pa.ChunkedArray, typed: pa.ChunkedArray, named: pa.ChunkedArray) -> pa.ChunkedArray:
-        kept = self._kept_types()
-        if kept is None:
-            return typed
-        return named if kept == self.inner.needs.named_types else pc.and_(typed, _is_one_of(types, kept))
+        kept, dropped = keep_events(events, self.needs)
+        return self.kept.keep(kept), dropped
 
     def adopt(self, rows: pa.Table) -> pa.Table:
-        return rows.select(self._kept_columns.names).cast(self._kept_columns)
+        return self.kept.adopt(rows)
 
     def mark(self, rows: pa.Table, runs: Carry = NO_CARRY) -> pa.Table:
         """Kept rows as the events that they were, with what they lie in; `runs` are those of earlier rows."""
-        return mark_events(self.situations, self.columns, self.as_events(rows), runs)
-
-    def as_events(self, rows: pa.Table) -> pa.Table:
-        names = {self._kept_name(name): name for name in self.read}
-        return rows.rename_columns([names[name] for name in rows.column_names])
+        return mark_events(self.situations, self.columns, self.kept.restore(rows), runs)
 
     def prepare_marked(self, rows: pa.Table) -> pa.Table:
         return self.inner.prepare(self.mark(rows))[0]
@@ -167,21 +133,7 @@ class InSituations:
         return [*self.inner.problems_of_early_rows(), Problem("TW409", message, hint)]
 
     def describe_key(self, rows: pa.Table, row: int) -> str:
-        shown = []
-        for path in self.needs.together:
-            value = rows.column(path[0])[row].as_py()
-            for name in path[1:]:
-                value = None if value is None else value[name]
-            shown.append(f"{'.'.join((path[0].removeprefix(_RAW), *path[1:]))}={value}")
-        return ", ".join(shown) or "(none)"
-
-
-def _is_one_of(types: pa.ChunkedArray, names: frozenset[str]) -> pa.ChunkedArray:
-    return pc.is_in(types.cast(pa.string()), pa.array(sorted(names), pa.string()))
-
-
-def _count(mask: pa.ChunkedArray) -> int:
-    return pc.sum(mask).as_py() or 0
+        return describe_key(rows, row, {path: self.kept.shown(path) for path in self.needs.together})
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ class SituatedSteps(UpToWatermark):
             return Step(batches, NO_CARRY)
         gone = steps < self.keeps_from(watermark)
         if gone.any():
-            events = self.program.as_events(rows.filter(pa.array(np.asarray(gone))))
+            events = self.program.kept.restore(rows.filter(pa.array(np.asarray(gone))))
             runs = dict(remember_runs(self.program.situations, events, runs))
         return Step(batches, runs | {_INNER + name: table for name, table in within.items()})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,21 +10,23 @@ import pyarrow as pa
 
 from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.matches.certainty import Certainty, plan_certainty
-from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow
+from trendweave.planning.plan import MovingWindow, Path, Plan, SessionWindow, SlidingWindow
 from trendweave.planning.preparation import Preparation, order_ties, prepare
+from trendweave.programs.bound import BoundPlan
 from trendweave.programs.limits import check_rows, check_template
+from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import Flag, Needs, TimeCut
 from trendweave.programs.trends.detection import LIMITS, Limits
 from trendweave.results.types import Numbers, ResultColumn, base_columns, result_schema, trend_columns
 from trendweave.rows.closing import Closing
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import LETTERS
-from trendweave.rows.prepared import adopt_rows, prepare_rows
-from trendweave.rows.times import TimeType, steps_of, time_type
+from trendweave.rows.prepared import adopt_rows
+from trendweave.rows.times import TimeType, steps_of
 
 
 @dataclass(frozen=True)
-class BoundTrends:
+class BoundTrends(BoundPlan):
     """A trend plan bound to the columns of some events: all that does not depend on what is returned.
 
     `prepared` says how rows are prepared where the plan alone does not. `device` is what computes: rows and states do
@@ -46,10 +49,6 @@ class BoundTrends:
         return order_ties(prepare(self.plan, self.type), self.order_by) if self.prepared is None else self.prepared
 
     @property
-    def text(self) -> str:
-        return self.plan.text
-
-    @property
     def facts(self) -> tuple[str, ...]:
         rule = () if self.needs.rule is None else (self.needs.rule,)
         order = ("order by", *self.order_by) if self.order_by else ()
@@ -63,18 +62,6 @@ class BoundTrends:
     def base(self) -> pa.Schema:
         """The columns that outputs are computed of; those of the result where nothing is computed."""
         return result_schema(base_columns(self.plan, self.events, self.time, self.type, self.numbers))
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return result_schema(self.result)
-
-    @property
-    def moment(self) -> pa.DataType:
-        return self.events.field(self.time).type
-
-    @property
-    def time_type(self) -> TimeType:
-        return time_type(self.moment)
 
     @cached_property
     def needs(self) -> Needs:
@@ -115,7 +102,7 @@ class BoundTrends:
         return tuple(name for key, name in keys if key.path in grouped)
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        rows, dropped = prepare_rows(self.plan, self.preparation, events, self.time, self.type)
+        rows, dropped = prepare_rows(self.needs, events)
         self._check_limits(rows)
         return rows, dropped
 
@@ -155,12 +142,12 @@ class BoundTrends:
     def closing(self) -> Closing | None:
         return Closing.of(self.plan.window, self.time_type, self.certainty.moment == "decided")
 
-    def describe_key(self, rows: pa.Table, row: int) -> str:
-        """As the query names it; a chunk of time is told by its times."""
+    @property
+    def shown_keys(self) -> Mapping[Path, str]:
+        """A chunk of time is told by its times."""
         names = zip(self.preparation.partition_key, self.plan.partition_key, strict=True)
         meeting = {name for name, *_ in self.needs.together}
-        shown = [f"{'.'.join(key.path)}={rows.column(name)[row].as_py()}" for name, key in names if name in meeting]
-        return ", ".join(shown) or "(none)"
+        return {(name,): ".".join(key.path) for name, key in names if name in meeting}
 
 
 def _name_rule(plan: Plan, certainty: Certainty) -> str | None:

@@ -22,8 +22,6 @@ from trendweave.planning.operator_plans import JoinPlan, RowCount, Window
 from trendweave.programs.operators.joins.sides import Sides
 
 _MARGIN = 2.0**-48
-#: Numbers below this are far from all that floats cannot hold.
-_LARGE = 2.0**52
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
@@ -61,31 +59,13 @@ class Band:
         """
         known = np.isfinite(values)
         middle = np.where(known, values, 0.0)
+        low, high = (-self.high, -self.low) if of_left else (self.low, self.high)
+        ends = [abs(end) for end in (low, high) if math.isfinite(end)]
         with np.errstate(over="ignore"):
-            (low, high), margin = self._ends(of_left), self._margin(middle)
+            # More than all rounding of floats in a condition.
+            margin = (np.abs(middle) + max(ends, default=0.0) + self.size) * _MARGIN
             first, last = middle + low - margin, middle + high + margin
         return np.where(known, first, -np.inf), np.where(known, last, np.inf)
-
-    def surely_around(self, values: np.ndarray, of_left: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Between which floats of the other side all are partners, however a condition rounds: a little less far apart.
-
-        Args:
-            values: Floats of one side; of those that are not finite, or too large to be sure of, none is.
-            of_left: Which one?
-        """
-        known = np.abs(values) < _LARGE
-        middle = np.where(known, values, 0.0)
-        (low, high), margin = self._ends(of_left), self._margin(middle)
-        known &= max(abs(low), abs(high), self.size) < _LARGE
-        return np.where(known, middle + low + margin, np.inf), np.where(known, middle + high - margin, -np.inf)
-
-    def _ends(self, of_left: bool) -> tuple[float, float]:
-        return (-self.high, -self.low) if of_left else (self.low, self.high)
-
-    def _margin(self, values: np.ndarray) -> np.ndarray:
-        """More than all rounding of floats in a condition."""
-        ends = [abs(end) for end in (self.low, self.high) if math.isfinite(end)]
-        return (np.abs(values) + max(ends, default=0.0) + self.size) * _MARGIN
 
 
 def find_bands(parts: Sequence[st.Expression], sides_of: Callable[[st.Expression], set[str]]) -> tuple[Band, ...]:

@@ -10,13 +10,13 @@ from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-import pyarrow as pa
 
 from trendweave.devices.cores import count_cores
 from trendweave.devices.pool import Pool, is_in_pool
 from trendweave.programs.operators.joins.candidates import (
     ActiveWindow,
     Candidates,
+    Fitting,
     Moving,
     Sliding,
     evaluate_on_side,
@@ -25,8 +25,8 @@ from trendweave.programs.operators.joins.candidates import (
     look_into,
 )
 from trendweave.programs.operators.joins.conditions import Band, JoinCondition, as_floats
-from trendweave.programs.operators.joins.on_card import search_on_card
-from trendweave.programs.operators.joins.searches import FEW, BandSearch, Batches, PairTest, Scan, Search, TakeAll, Way
+from trendweave.programs.operators.joins.on_card import BandOnCard, ScanOnCard
+from trendweave.programs.operators.joins.searches import FEW, BandSearch, PairTest, Scan, Search
 from trendweave.programs.operators.ordering import OrderedSide
 from trendweave.rows.codes import order_codes
 from trendweave.rows.ordering import sort_by
@@ -197,7 +197,6 @@ class PairSearch:
         right_window: The window over the right side.
         condition: The condition, in parts.
         columns: By side: the names of its columns, and those of prepared rows.
-        way: The way in which pairs are found; None: the one that fits.
         device: What computes.
     """
 
@@ -207,7 +206,6 @@ class PairSearch:
     right_window: ActiveWindow
     condition: JoinCondition
     columns: Mapping[str, Mapping[str, str]]
-    way: Way | None = None
     device: str = "cpu"
 
     @cached_property
@@ -230,55 +228,60 @@ class PairSearch:
         """What is asked of pairs."""
         return PairTest(self.condition.pairs, self.left, self.right, self.columns)
 
+    @cached_property
+    def fitting(self) -> Fitting:
+        """What is known of both sides before pairs are looked at."""
+        return find_fitting(self.condition, self.left, self.right, self.columns)
+
     def _find_candidates(self, left_wanted: np.ndarray | None, right_wanted: np.ndarray | None) -> list[Candidates]:
         """What events of each side may find; of some events, or of all."""
         for window in (self.left_window, self.right_window):
             if isinstance(window, Sliding):
                 for side in (self.left, self.right):
                     check_edges(side.steps, window.length + window.slide)
-        fitting = find_fitting(self.condition, self.left, self.right, self.columns)
         return [
-            find_candidates(fitting, self.left, self.right, self.looks_of_left, True, left_wanted),
-            find_candidates(fitting, self.right, self.left, self.looks_of_right, False, right_wanted),
+            find_candidates(self.fitting, self.left, self.right, self.looks_of_left, True, left_wanted),
+            find_candidates(self.fitting, self.right, self.left, self.looks_of_right, False, right_wanted),
         ]
 
     def _choose(self, candidates: Candidates, pairs: int) -> Search:
-        if not self.condition.pairs:
-            return TakeAll(candidates)
-        can_scan = self.test.compiled is not None
-        if self.way in (None, "band"):
-            search = self._search_band(candidates)
-            if search is not None and (self.way == "band" or not can_scan or search.is_narrow):
-                return search
-        is_scan = self.way == "scan" or (self.way is None and pairs > FEW)
-        if is_scan and can_scan:
-            return Scan(candidates, self.test)
-        return Batches(candidates, self.test)
+        on_card, parts = self.device == "gpu", self.condition.pairs
+        band = self.search_band(candidates) if parts else None
+        if band is not None and (band.is_narrow or self.test.compiled is None):
+            return band
+        if parts and on_card:
+            return ScanOnCard(candidates, self.test)
+        scans = pairs > FEW and self.test.compiled is not None
+        return (Scan if parts and scans else Search)(candidates, self.test)
 
-    def _search_band(self, candidates: Candidates) -> BandSearch | None:
+    def search_band(self, candidates: Candidates) -> BandSearch | None:
+        """A search by the sorted values of a band; None where there is none, or none of values that can be sorted."""
         for band in self.condition.bands:
-            columns = self._evaluate(band)
-            values = _as_values(columns, band.is_order)
+            values = self._values_of(band)
             if values is None:
                 continue
-            (left, has_left), (right, has_right) = values
-            own, others = (left, right) if candidates.of_left else (right, left)
-            has_own, has_others = (has_left, has_right) if candidates.of_left else (has_right, has_left)
+            (own, has_own), (others, has_others) = values if candidates.of_left else values[::-1]
             # NULL has no partner: events without a value do not look, members without one stand where none is found.
             looking = has_own[candidates.probes]
             probes, low, high = (ends[looking] for ends in (candidates.probes, candidates.low, candidates.high))
             kept = replace(candidates, probes=probes, low=low, high=high)
             others = np.where(np.isfinite(others), others, np.inf)
             others = np.where(has_others, others, np.nan)[candidates.members]
-            floats = all(pa.types.is_floating(column.type) for column in columns)
-            alone = floats and band.is_closed and len(self.condition.pairs) == 1
-            return BandSearch(kept, self.test, band, own[kept.probes], others, alone)
+            kind = BandOnCard if self.device == "gpu" else BandSearch
+            return kind(kept, self.test, band, own[probes], others)
         return None
 
-    def _evaluate(self, band: Band) -> tuple[pa.Array, pa.Array]:
-        """The values that a band compares."""
+    def _values_of(self, band: Band) -> tuple[_Floats, _Floats] | None:
+        """The values that a band compares: floats, or, where only the order is asked, numbers in that order."""
         left = evaluate_on_side(band.left, self.left, self.columns["left"])
-        return left, evaluate_on_side(band.right, self.right, self.columns["right"])
+        right = evaluate_on_side(band.right, self.right, self.columns["right"])
+        floats = (as_floats(left), as_floats(right))
+        if floats[0] is not None and floats[1] is not None:
+            return floats[0], floats[1]
+        if not band.is_order:
+            return None
+        one, other = ((part.astype(np.float64), part >= 0) for part in order_codes(left, right))
+        return one, other
 
     def blocks(
         self,
@@ -306,7 +309,7 @@ class PairSearch:
             np.concatenate(sizes)[order],
             *sizes_of_blocks,
             parts=count_blocks(threads, pairs),
-            tested=bool(self.condition.pairs),
+            tested=all(search.lists_pairs for search in searches),
         )
 
         def work(block: Block) -> tuple[int, _Made | None] | None:
@@ -320,8 +323,6 @@ class PairSearch:
     def _prepare(self, candidates: Candidates, pairs: int) -> Search:
         """A search that has all that its blocks have in common."""
         search = self._choose(candidates, pairs)
-        if self.device == "gpu":
-            return search_on_card(search)
         if self.device == "threads":
             search.find(0, 0, 0)  # what all cores need is made by one
         return search
@@ -330,24 +331,17 @@ class PairSearch:
         self, searches: list[Search], times: list[np.ndarray], block: Block
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """The pairs of some times; None where they are too many."""
-        lefts, rights = [], []
+        lefts, rights = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for search, moments in zip(searches, times, strict=True):
             first, last = int(np.searchsorted(moments, block.begin)), int(np.searchsorted(moments, block.end, "right"))
             if first == last:
                 continue
-            done, event, member = search.find(first, last, block.limit)
-            if done < last - first:
+            found = search.find(first, last, block.limit)
+            if found is None:
                 return None
-            own, other = search.candidates.probes[event], search.candidates.members[member]
-            if search.candidates.of_left:
-                lefts.append(own)
-                rights.append(other)
-            else:
-                left, right = self._unless_found(other, own)
-                lefts.append(left)
-                rights.append(right)
-        if not lefts:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
+            left, right = found if search.candidates.of_left else self._unless_found(*found)
+            lefts.append(left)
+            rights.append(right)
         left, right = np.concatenate(lefts), np.concatenate(rights)
         order = sort_by(np.maximum(self.left.steps[left], self.right.steps[right]), left, right)
         return left[order], right[order]
@@ -360,14 +354,3 @@ class PairSearch:
         twice = self.left.steps[left] == self.right.steps[right]
         twice &= (low[left] <= place) & (place < high[left])
         return left[~twice], right[~twice]
-
-
-def _as_values(columns: tuple[pa.Array, pa.Array], is_order: bool) -> tuple[_Floats, _Floats] | None:
-    """Floats, or, where only the order is asked, numbers in that order."""
-    floats = [as_floats(column) for column in columns]
-    if floats[0] is not None and floats[1] is not None:
-        return floats[0], floats[1]
-    if not is_order:
-        return None
-    one, other = ((part.astype(np.float64), part >= 0) for part in order_codes(*columns))
-    return one, other

@@ -16,7 +16,7 @@ from trendweave.gpu.columns import CardColumn
 from trendweave.gpu.joins import Condition, find_pairs
 from trendweave.language.printer import print_expression
 from trendweave.programs.operators.joins.candidates import Candidates
-from trendweave.programs.operators.joins.searches import BandSearch, PairTest, Search, TestedPairs
+from trendweave.programs.operators.joins.searches import BandSearch, Listed, PairTest, Search
 
 
 class ColumnsOnCard:
@@ -50,14 +50,16 @@ class ColumnsOnCard:
 
 
 @dataclass(frozen=True)
-class ScanOnCard(TestedPairs):
+class ScanOnCard(Search):
     """All candidates, tested on the card."""
+
+    lists_pairs = has_tested = True
 
     @cached_property
     def _columns(self) -> ColumnsOnCard:
         return ColumnsOnCard(find_card(), self.candidates, self.test)
 
-    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
+    def _list(self, first: int, last: int, limit: int) -> Listed:
         card = find_card()
         with memory_told(card):
             columns, xp = self._columns, card.xp
@@ -66,13 +68,14 @@ class ScanOnCard(TestedPairs):
             pairs = find_pairs(card, columns.condition(order), columns.low[order], columns.high[order], limit)
             if pairs is None:
                 return _TOO_MANY
-            event, member = card.get(order[pairs.probe]), card.get(pairs.other)
-        return _passing(self, last - first, event, member)
+            return last - first, card.get(order[pairs.probe]), card.get(pairs.other)
 
 
 @dataclass(frozen=True)
 class BandOnCard(BandSearch):
-    """Members sorted by value in chunks, on the card."""
+    """Members sorted by value in chunks, on the card, where candidates are tested, too."""
+
+    has_tested = True
 
     @cached_property
     def _columns(self) -> ColumnsOnCard:
@@ -81,9 +84,9 @@ class BandOnCard(BandSearch):
     @cached_property
     def _sorted(self) -> Chunks:
         card = find_card()
-        return sort_chunks(card, card.put(self.others), self.size)
+        return sort_chunks(card, card.put(self.others), 1 << self.bits)
 
-    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
+    def _list(self, first: int, last: int, limit: int) -> Listed:
         card = find_card()
         bounds = self.band.around(self.own[first:last], self.candidates.of_left)
         with memory_told(card):
@@ -92,32 +95,7 @@ class BandOnCard(BandSearch):
             pairs = find_near(card, columns.condition(part), self._sorted, *ranges)
             if len(pairs.probe) > limit:
                 return _TOO_MANY
-            event, member = card.get(pairs.probe) + first, card.get(pairs.other)
-        return _passing(self, last - first, event, member)
+            return last - first, card.get(pairs.probe) + first, card.get(pairs.other)
 
 
-def search_on_card(search: Search) -> Search:
-    """The same search on the card.
-
-    Raises:
-        ExecutionError: No part of the condition is evaluated there.
-    """
-    match search:
-        case BandSearch(candidates, test, band, own, others):
-            return BandOnCard(candidates, test, band, own, others)
-        case TestedPairs(candidates, test):
-            return ScanOnCard(candidates, test)
-    return search
-
-
-_TOO_MANY = 0, np.empty(0, np.int64), np.empty(0, np.int64)
-
-
-def _passing(
-    search: TestedPairs, done: int, event: np.ndarray, member: np.ndarray
-) -> tuple[int, np.ndarray, np.ndarray]:
-    """Pairs that pass those parts, too, that have no compiled form."""
-    if search.test.others:
-        holds = search.test.mask_by_arrow(search.test.others, *search.ranks(event, member))
-        event, member = event[holds], member[holds]
-    return done, event, member
+_TOO_MANY = -1, np.empty(0, np.int64), np.empty(0, np.int64)

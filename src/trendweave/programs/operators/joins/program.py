@@ -12,17 +12,11 @@ import pyarrow as pa
 from trendweave.errors import Problem
 from trendweave.planning.operator_plans import JoinPlan, RowCount
 from trendweave.planning.plan import Path
+from trendweave.programs.bound import WholeEvents
 from trendweave.programs.operators.bound import BoundOperator
-from trendweave.programs.operators.joins.candidates import (
-    ActiveWindow,
-    Fitting,
-    evaluate_on_side,
-    find_fitting,
-    in_steps,
-)
-from trendweave.programs.operators.joins.conditions import JoinCondition, as_floats, describe_join, read_parts
+from trendweave.programs.operators.joins.candidates import ActiveWindow, find_candidates, in_steps
+from trendweave.programs.operators.joins.conditions import JoinCondition, describe_join, read_parts
 from trendweave.programs.operators.joins.finding import PairSearch
-from trendweave.programs.operators.joins.searches import NARROW, Way
 from trendweave.programs.operators.joins.sides import Sides, read_side_codes, read_sides, result_columns, write_pairs
 from trendweave.programs.operators.ordering import OrderedSide, order_events, order_ties
 from trendweave.programs.operators.steps import CarriedSteps, WaitingSteps
@@ -33,8 +27,6 @@ from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import CHUNK, TIME
 from trendweave.rows.times import as_steps, time_type
 
-#: Columns of events are kept under names that no column of ours has.
-_RAW = "event_"
 #: A chunk of time is at least so many times as long as what it reads before it.
 _CHUNK = 8
 
@@ -51,7 +43,6 @@ class WindowJoin(BoundOperator):
         left_window: The window over the left side, in steps.
         right_window: The other one.
         device: What computes.
-        way: The way in which pairs are found; None: the one that fits.
     """
 
     plan: JoinPlan
@@ -61,7 +52,6 @@ class WindowJoin(BoundOperator):
     left_window: ActiveWindow
     right_window: ActiveWindow
     device: str = "cpu"
-    way: Way | None = None
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -91,10 +81,10 @@ class WindowJoin(BoundOperator):
     def columns(self) -> dict[Path, str]:
         used = [name for own in self.sides.columns.values() for name in own.values() if name != self.time]
         marked = [] if self.sides.marked_by is None else [self.sides.marked_by]
-        return {(name,): f"{_RAW}{name}" for name in dict.fromkeys([*marked, *used])}
+        return {(name,): self._prepared(name) for name in dict.fromkeys([*marked, *used])}
 
     def _prepared(self, column: str) -> str:
-        return TIME if column == self.time else f"{_RAW}{column}"
+        return WholeEvents(self.events, self.time).name(column)
 
     @cached_property
     def prepared_sides(self) -> dict[str, dict[str, str]]:
@@ -162,7 +152,7 @@ class WindowJoin(BoundOperator):
     def find(self, left: OrderedSide, right: OrderedSide) -> PairSearch:
         """What is to be joined."""
         windows = (self.left_window, self.right_window)
-        return PairSearch(left, right, *windows, self.condition, self.prepared_sides, self.way, self.device)
+        return PairSearch(left, right, *windows, self.condition, self.prepared_sides, self.device)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         return self.write(*self.order(rows, chunked=scope.chunk is not None), scope)
@@ -254,44 +244,16 @@ def find_candidate_share(join: WindowJoin, rows: pa.Table) -> float:
     asked = join.condition
     if not (asked.equal or asked.left or asked.right or asked.bands):
         return 1.0
-    left, right = join.order(rows)
+    if join.sides.marked_by is None:
+        # That an event of a self-join meets itself says nothing of others.
+        left, right = (join.order(rows.take(np.arange(first, rows.num_rows, 2)))[0] for first in (0, 1))
+    else:
+        left, right = join.order(rows)
     if not left.key.size or not right.key.size:
         return 1.0
-    fitting = find_fitting(join.condition, left, right, join.prepared_sides)
-    share = _share_of_equal(fitting, is_self_join=left is right)
-    for kept in (fitting.left, fitting.right):
-        share *= 1.0 if kept is None else float(np.mean(kept))
-    in_band = _share_in_band(join, left, right)
-    return share if in_band > NARROW else share * in_band
-
-
-def _share_of_equal(fitting: Fitting, is_self_join: bool) -> float:
-    """Of all pairs, those of equal values. An event of a self-join meets itself once, which says nothing of others."""
-    if fitting.left_codes is None or fitting.right_codes is None:
-        return 1.0
-    left, right = (codes[codes >= 0] for codes in (fitting.left_codes, fitting.right_codes))
-    size = int(max(left.max(initial=-1), right.max(initial=-1))) + 1
-    equal = float(np.dot(np.bincount(left, minlength=size), np.bincount(right, minlength=size)))
-    pairs = float(fitting.left_codes.size) * fitting.right_codes.size
-    if is_self_join:
-        equal, pairs = max(0.0, equal - left.size), max(1.0, pairs - fitting.left_codes.size)
-    return equal / pairs
-
-
-def _share_in_band(join: WindowJoin, left: OrderedSide, right: OrderedSide) -> float:
-    """Of all pairs, those that the first band leaves; 1.0 where there is none, or none of numbers. That events of a
-    self-join meet themselves does not count."""
-    for band in join.condition.bands:
-        own = as_floats(evaluate_on_side(band.left, left, join.prepared_sides["left"]))
-        others = as_floats(evaluate_on_side(band.right, right, join.prepared_sides["right"]))
-        if own is None or others is None:
-            continue
-        least, most = band.around(own[0], of_left=True)
-        members = np.sort(others[0][others[1]])
-        inside = np.searchsorted(members, most, "right") - np.searchsorted(members, least)
-        found, pairs = int(inside[own[1]].sum()), own[0].size * others[0].size
-        if left is right:
-            itself = own[1] & others[1] & (least <= others[0]) & (others[0] <= most)
-            found, pairs = found - int(itself.sum()), max(1, pairs - own[0].size)
-        return found / pairs
-    return 1.0
+    search = join.find(left, right)
+    everything = np.zeros(left.key.size, np.int64), np.full(left.key.size, right.key.size)
+    candidates = find_candidates(search.fitting, left, right, everything, True, None)
+    share = candidates.pairs / (left.key.size * right.key.size)
+    band = search.search_band(candidates)
+    return share * band.share if band is not None and band.is_narrow else share

@@ -1,11 +1,11 @@
-"""How pairs are found among candidates: all of them, by sorted values, by a compiled scan, or by Arrow in batches."""
+"""How pairs are found among candidates: by sorted values, by a compiled scan, or by Arrow alone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -46,19 +46,21 @@ class PairTest:
     @cached_property
     def compiled(self) -> Compiled | None:
         """All parts that have a compiled form, as one condition; None where there are none."""
-        sides = self._sides()
-        found = [part for part in self.parts if isinstance(compile_condition(part, sides), Compiled)]
+        found = tuple(part for part in self.parts if self._is_compiled(part))
         if not found:
             return None
-        whole = compile_condition(found[0] if len(found) == 1 else st.AllOf(tuple(found)), sides)
+        whole = compile_condition(found[0] if len(found) == 1 else st.AllOf(found), self._sides)
         return whole if isinstance(whole, Compiled) else None
 
     @cached_property
     def others(self) -> tuple[st.Expression, ...]:
         """The parts without a compiled form."""
-        sides = self._sides()
-        return tuple(part for part in self.parts if not isinstance(compile_condition(part, sides), Compiled))
+        return tuple(part for part in self.parts if not self._is_compiled(part))
 
+    def _is_compiled(self, part: st.Expression) -> bool:
+        return isinstance(compile_condition(part, self._sides), Compiled)
+
+    @cached_property
     def _sides(self) -> dict[str, pa.Schema]:
         """The columns of both sides; those without NULL are not nullable."""
         found = {}
@@ -86,25 +88,25 @@ class PairTest:
     def _by_rank(self) -> list[np.ndarray]:
         return self.arrays({})
 
-    def mask(self, left: np.ndarray, right: np.ndarray, is_compiled: bool | None) -> np.ndarray:
-        """Which pairs of ranks pass.
+    def mask(self, left: np.ndarray, right: np.ndarray, is_tested: bool = False) -> np.ndarray:
+        """Which pairs of ranks pass: by the compiled condition as soon as there are many.
 
         Args:
             left: The left ranks.
             right: The right ranks.
-            is_compiled: Shall the compiled condition be used? None: as soon as there are many.
+            is_tested: Have they passed the compiled condition already?
         """
+        if is_tested:
+            return self._mask_by_arrow(self.others, left, right)
         self.tested[0] += left.size
-        if is_compiled is None:
-            is_compiled = self.tested[0] > FEW
-        if not is_compiled or self.compiled is None:
-            return self.mask_by_arrow(self.parts, left, right)
+        if self.tested[0] <= FEW or self.compiled is None:
+            return self._mask_by_arrow(self.parts, left, right)
         holds = check_pairs(self.compiled, self._by_rank, left, right)
         if self.others:
-            holds[holds] = self.mask_by_arrow(self.others, left[holds], right[holds])
+            holds[holds] = self._mask_by_arrow(self.others, left[holds], right[holds])
         return holds
 
-    def mask_by_arrow(self, parts: Sequence[st.Expression], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def _mask_by_arrow(self, parts: Sequence[st.Expression], left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """For which pairs of ranks some conditions are true."""
         holds = np.ones(left.size, np.bool_)
         for part in parts:
@@ -179,22 +181,6 @@ def check(one, other, {arguments}):
 """
 
 
-def scan_pairs(compiled: Compiled, of_left: bool, arrays: Sequence[np.ndarray], *given: Any) -> Any:
-    """Test events against all of their members.
-
-    Args:
-        compiled: The condition.
-        of_left: Are those that look the left events?
-        arrays: What the condition reads: of those that look by rank, of members in their order.
-        given: Per event the first of its members, and up to but without which one; its rank; and a number of pairs
-            that are enough.
-
-    Returns:
-        How many events were looked at, and events and members of the pairs.
-    """
-    return _load_scan(compiled, of_left)(*given, *arrays)
-
-
 def check_pairs(compiled: Compiled, arrays: Sequence[np.ndarray], left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Test pairs of ranks; all arrays are by rank."""
     return _load_check(compiled)(left, right, *arrays)
@@ -230,97 +216,62 @@ def _load(text: str, name: str, compiled: Compiled) -> Any:
     return load_text(AROUND_CONDITION.format(condition=compiled.python, loop=text), name)
 
 
-Way: TypeAlias = Literal["all", "band", "scan", "batches"]
-#: Candidates that Arrow tests at a time.
-_BATCH = 1 << 20
 _SMALLEST_CHUNK, _LARGEST_CHUNK = 8, 20
 #: Values that are looked at to tell how wide a band is, and the share of members in it that is narrow.
 _SAMPLE, NARROW = 1_000, 0.05
-
-
-class Search(Protocol):
-    """One of the ways, for the events of one side."""
-
-    @property
-    def candidates(self) -> Candidates:
-        """What it searches."""
-
-    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
-        """Pairs of some events that look, and members.
-
-        Args:
-            first: The number of the first event that looks.
-            last: Up to but without this one.
-            limit: So many pairs are enough, if they are too many.
-
-        Returns:
-            How many events were looked at, and numbers of events and members of the pairs that passed all tests.
-        """
-
-
-def list_ranges(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All numbers of some ranges, and which range each is of."""
-    sizes = high - low
-    owner = np.repeat(np.arange(low.size), sizes)
-    begins = np.cumsum(sizes) - sizes
-    return owner, np.arange(owner.size) - (begins - low)[owner]
+#: How many events were looked at, and numbers of events and of members of pairs.
+Listed: TypeAlias = tuple[int, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
-class TakeAll:
-    """Every candidate is a pair."""
+class Search:
+    """Pairs of the events of one side: all candidates, tested by Arrow.
 
-    candidates: Candidates
-
-    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
-        event, member = list_ranges(self.candidates.low[first:last], self.candidates.high[first:last])
-        return last - first, event + first, member
-
-
-@dataclass(frozen=True)
-class TestedPairs:
-    """What ways that test pairs have in common."""
+    Attributes:
+        candidates: What is searched.
+        test: What is asked of pairs.
+    """
 
     candidates: Candidates
     test: PairTest
+    #: Does it list no more than pairs, or few others? And have these passed the compiled condition?
+    lists_pairs: ClassVar[bool] = False
+    has_tested: ClassVar[bool] = False
 
-    def ranks(self, event: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Left and right ranks of pairs."""
+    def find(self, first: int, last: int, limit: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """The left and the right ranks of the pairs of some events that look.
+
+        Args:
+            first: The number of the first event.
+            last: Up to but without this one.
+            limit: So many pairs are too many.
+
+        Returns:
+            None where they are too many.
+        """
+        done, event, member = self._list(first, last, limit)
+        if done < last - first:
+            return None
         own, other = self.candidates.probes[event], self.candidates.members[member]
-        return (own, other) if self.candidates.of_left else (other, own)
+        left, right = (own, other) if self.candidates.of_left else (other, own)
+        if self.test.others if self.has_tested else self.test.parts:
+            holds = self.test.mask(left, right, self.has_tested)
+            left, right = left[holds], right[holds]
+        return left, right
 
-
-@dataclass(frozen=True)
-class Batches(TestedPairs):
-    """Candidates in batches of columns, tested by Arrow: any condition, and the least to do before the first pair."""
-
-    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
+    def _list(self, first: int, last: int, limit: int) -> Listed:
+        """What is tested; fewer events than are asked for where it is too much."""
         low, high = self.candidates.low[first:last], self.candidates.high[first:last]
-        ends = np.cumsum(high - low)
-        begin, count, events, members = 0, 0, [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        while begin < low.size and count <= limit:
-            start = int(ends[begin - 1]) if begin else 0
-            end = max(int(np.searchsorted(ends, start + _BATCH, "right")), begin + 1)
-            event, member = list_ranges(low[begin:end], high[begin:end])
-            for part in range(0, event.size, _BATCH):
-                one, other = event[part : part + _BATCH] + first + begin, member[part : part + _BATCH]
-                holds = keep_mask(self, one, other, is_compiled=False)
-                events.append(one[holds])
-                members.append(other[holds])
-                count += events[-1].size
-            begin = end
-        return begin, np.concatenate(events), np.concatenate(members)
-
-
-def keep_mask(pairs: TestedPairs, event: np.ndarray, member: np.ndarray, is_compiled: bool | None) -> np.ndarray:
-    """Which pairs pass all tests."""
-    left, right = pairs.ranks(event, member)
-    return pairs.test.mask(left, right, is_compiled)
+        sizes = high - low
+        event = np.repeat(np.arange(low.size), sizes)
+        return last - first, event + first, np.arange(event.size) - (np.cumsum(sizes) - high)[event]
 
 
 @dataclass(frozen=True)
-class Scan(TestedPairs):
-    """All candidates, tested by a compiled loop; what has no compiled form is asked of those that pass."""
+class Scan(Search):
+    """All candidates, tested by a compiled loop."""
+
+    lists_pairs = has_tested = True
 
     @cached_property
     def _arrays(self) -> list[np.ndarray]:
@@ -328,23 +279,18 @@ class Scan(TestedPairs):
         in_order = members.size == 0 or (members[0] == 0 and bool((np.diff(members) == 1).all()))
         return self.test.arrays({} if in_order else {"right" if self.candidates.of_left else "left": members})
 
-    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
+    def _list(self, first: int, last: int, limit: int) -> Listed:
         assert self.test.compiled is not None
         found = self.candidates
         # Events whose members lie together look at them in turn.
         order = first + np.argsort(found.low[first:last], kind="stable")
-        given = (found.low[order], found.high[order], found.probes[order], limit)
-        done, event, member = scan_pairs(self.test.compiled, found.of_left, self._arrays, *given)
-        event = order[event]
-        if self.test.others:
-            left, right = self.ranks(event, member)
-            holds = self.test.mask_by_arrow(self.test.others, left, right)
-            event, member = event[holds], member[holds]
-        return done, event, member
+        loop = _load_scan(self.test.compiled, found.of_left)
+        done, event, member = loop(found.low[order], found.high[order], found.probes[order], limit, *self._arrays)
+        return done, order[event], member
 
 
 @dataclass(frozen=True)
-class BandSearch(TestedPairs):
+class BandSearch(Search):
     """Members sorted by value in chunks about as long as windows are, and a look into each of the two or three chunks
     that a window touches.
 
@@ -352,24 +298,28 @@ class BandSearch(TestedPairs):
         band: What the condition says of the values.
         own: The values of those that look, by number; NULL is not among them.
         others: The values of members, in their order, as `sort_into_chunks` takes them.
-        alone: Whether the band, of floats, is all that is asked of pairs.
     """
 
     band: Band
     own: np.ndarray
     others: np.ndarray
-    alone: bool = False
+    lists_pairs = True
+
+    @cached_property
+    def share(self) -> float:
+        """The share of members that lie in the band of an event, about."""
+        own, others = (values[:: max(values.size // _SAMPLE, 1)] for values in (self.own, self.others))
+        if not own.size:
+            return 0.0
+        least, most = self.band.around(own, self.candidates.of_left)
+        others = np.sort(others[np.isfinite(others)])
+        inside = np.searchsorted(others, most, "right") - np.searchsorted(others, least)
+        return float(inside.mean() / max(others.size, 1))
 
     @property
     def is_narrow(self) -> bool:
         """Does the band leave few candidates? A scan tests many pairs in the time in which one candidate is handled."""
-        own, others = (values[:: max(values.size // _SAMPLE, 1)] for values in (self.own, self.others))
-        if not own.size:
-            return True
-        least, most = self.band.around(own, self.candidates.of_left)
-        others = np.sort(others[np.isfinite(others)])
-        inside = np.searchsorted(others, most, "right") - np.searchsorted(others, least)
-        return bool(inside.mean() <= NARROW * max(others.size, 1))
+        return self.share <= NARROW
 
     @cached_property
     def bits(self) -> int:
@@ -378,32 +328,13 @@ class BandSearch(TestedPairs):
         typical = int(np.median(widths)) if widths.size else 1
         return min(max((typical - 1).bit_length(), _SMALLEST_CHUNK), _LARGEST_CHUNK)
 
-    @property
-    def size(self) -> int:
-        """How many members a chunk has."""
-        return 1 << self.bits
-
     @cached_property
     def _chunks(self) -> Chunks:
         return sort_into_chunks(self.others, self.bits)
 
-    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray]:
+    def _list(self, first: int, last: int, limit: int) -> Listed:
         found = self.candidates
-        least, most = self.band.around(self.own[first:last], found.of_left)
-        given = (found.low[first:last], found.high[first:last], least, most, self._chunks, self.bits)
+        bounds = self.band.around(self.own[first:last], found.of_left)
+        given = (found.low[first:last], found.high[first:last], *bounds, self._chunks, self.bits)
         done, event, member = find_in_bands(*given, limit)
-        event += first
-        holds = self._test(event, member)
-        return done, event[holds], member[holds]
-
-    def _test(self, event: np.ndarray, member: np.ndarray) -> np.ndarray:
-        """Which candidates are pairs. The condition is asked of those alone that lie near an end of the band."""
-        if not self.alone:
-            return keep_mask(self, event, member, is_compiled=None)
-        least, most = self.band.surely_around(self.own[event], self.candidates.of_left)
-        values = self.others[member]
-        holds = (least <= values) & (values <= most)
-        unsure = np.flatnonzero(~holds)
-        if unsure.size:
-            holds[unsure] = keep_mask(self, event[unsure], member[unsure], is_compiled=None)
-        return holds
+        return done, event + first, member

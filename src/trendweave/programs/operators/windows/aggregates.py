@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -24,53 +25,19 @@ from trendweave.programs.operators.measured import (
     measure,
     values_of,
 )
-from trendweave.programs.operators.ordering import OrderedRows, value_order
+from trendweave.programs.operators.ordering import value_order
 from trendweave.programs.operators.partials import ColumnPart
 from trendweave.programs.operators.sums import Sums, count_between, fold_between, sum_between, sums_of_words
 from trendweave.programs.operators.windows.edges import WindowEdges
 from trendweave.results.types import DIGITS
 
-
-class Moving(Protocol):
-    """What is computed of values with a place each, over the places of windows; no window is empty. Values lie where
-    they are computed: in arrays of `xp`."""
-
-    xp: Any
-
-    def put(self, values: Any) -> Any:
-        """Values where they are computed."""
-
-    def lengths(self) -> np.ndarray:
-        """How many places each window has."""
-
-    def count(self, flags: Any) -> np.ndarray:
-        """How many flags are set in each window, or the sums of whole numbers that 64 bits hold."""
-
-    def sum(self, values: Any) -> Sums:
-        """Sums of floats, or of whole numbers."""
-
-    def codes(self, values: Any) -> Any:
-        """Floats as int64 numbers of the same order."""
-
-    def extreme(self, codes: Any, largest: bool) -> np.ndarray:
-        """The smallest or the largest int64 number of each window."""
-
-
-def moving(device: str, edges: WindowEdges) -> Moving:
-    """What computes windows on a device.
-
-    Raises:
-        ExecutionError: There is no card, and one is asked for.
-    """
-    if device != "gpu":
-        return MovingHere(edges)
-    card = find_card()
-    with memory_told(card):
-        return MovingOnCard(card, put_stretches(card, edges.low, edges.high))
+#: Brings what stands for rows into the order of places.
+Arrange: TypeAlias = Callable[[np.ndarray], np.ndarray]
 
 
 class MovingHere:
-    """By loops of this process."""
+    """What is computed of values with a place each, over the places of windows, by loops of this process; no window is
+    empty. Values lie where they are computed: in arrays of `xp`."""
 
     xp: Any = np
 
@@ -79,28 +46,34 @@ class MovingHere:
         self._low, self._high = edges.low, edges.high
 
     def put(self, values: Any) -> Any:
+        """Values where they are computed."""
         return values
 
     def lengths(self) -> np.ndarray:
+        """How many places each window has."""
         return self._high - self._low
 
-    def count(self, flags: np.ndarray) -> np.ndarray:
+    def count(self, flags: Any) -> np.ndarray:
+        """How many flags are set in each window, or the sums of whole numbers that 64 bits hold."""
         total = np.zeros(flags.size + 1, np.int64)
         np.cumsum(flags, out=total[1:])
         return self._edges.last(total[1:]) - self._edges.first(total[:-1])
 
-    def sum(self, values: np.ndarray) -> Sums:
+    def sum(self, values: Any) -> Sums:
+        """Sums of floats, or of whole numbers."""
         return sum_between(values, self._low, self._high, self.count)
 
-    def codes(self, values: np.ndarray) -> np.ndarray:
+    def codes(self, values: Any) -> Any:
+        """Floats as int64 numbers of the same order."""
         return codes_of(values)
 
-    def extreme(self, codes: np.ndarray, largest: bool) -> np.ndarray:
+    def extreme(self, codes: Any, largest: bool) -> np.ndarray:
+        """The smallest or the largest int64 number of each window."""
         return fold_between("most" if largest else "least", codes, self._low, self._high)
 
 
-class MovingOnCard:
-    """On a GPU. Values that lie in this process are put there."""
+class MovingOnCard(MovingHere):
+    """The same on a GPU. Values that lie in this process are put there."""
 
     def __init__(self, card: Card, stretches: Stretches) -> None:
         self._card, self._stretches, self.xp = card, stretches, card.xp
@@ -139,34 +112,20 @@ class MovingOnCard:
             return self._card.get(extremes(self._card, self.put(codes), self._stretches, largest))
 
 
-class Windowed(Protocol):
-    """A column, as windows see it.
+def moving(device: str, edges: WindowEdges) -> MovingHere:
+    """What computes windows on a device.
 
-    Attributes:
-        kind: Its type.
-        may_be_missing: Whether a window may have no value.
-        known: How many values of each window are not NULL.
-        sums: The sums of these.
+    Raises:
+        ExecutionError: There is no card, and one is asked for.
     """
-
-    @property
-    def may_be_missing(self) -> bool: ...
-
-    @property
-    def kind(self) -> pa.DataType: ...
-
-    @property
-    def known(self) -> np.ndarray: ...
-
-    @property
-    def sums(self) -> Sums: ...
-
-    def extreme(self, largest: bool, missing: np.ndarray) -> pa.Array:
-        """The smallest or the largest value of each window that has one. NaN is above all numbers: the largest value
-        where there is one, and the smallest where there is no other."""
+    if device != "gpu":
+        return MovingHere(edges)
+    card = find_card()
+    with memory_told(card):
+        return MovingOnCard(card, put_stretches(card, edges.low, edges.high))
 
 
-def write_aggregate(function: str, result: pa.DataType, column: Windowed, shown: str) -> pa.Array:
+def write_aggregate(function: str, result: pa.DataType, column: MeasuredColumn | SlicedColumn, shown: str) -> pa.Array:
     """An aggregate of each window.
 
     Args:
@@ -214,7 +173,7 @@ class MeasuredColumn:
         moving: What computes windows.
     """
 
-    def __init__(self, kind: pa.DataType, values: Any, valid: Any | None, moving: Moving) -> None:
+    def __init__(self, kind: pa.DataType, values: Any, valid: Any | None, moving: MovingHere) -> None:
         self.kind, self._values, self._valid, self._moving = kind, values, valid, moving
         self.may_be_missing = valid is not None
 
@@ -227,6 +186,8 @@ class MeasuredColumn:
         return self._moving.sum(self._or(self._values, 0))
 
     def extreme(self, largest: bool, missing: np.ndarray) -> pa.Array:
+        """The smallest or the largest value of each window that has one. NaN is above all numbers: the largest value
+        where there is one, and the smallest where there is no other."""
         floats = is_float(self.kind)
         codes = self._moving.codes(self._values) if floats else self._values
         found = self._moving.extreme(self._or(codes, LEAST if largest else MOST), largest)
@@ -244,15 +205,15 @@ class RankedColumn(MeasuredColumn):
 
     Args:
         column: As rows came.
-        rows: The rows in order.
+        arrange: Brings values into the order of places.
         shown: How it is called in messages.
         moving: What computes windows.
     """
 
-    def __init__(self, column: pa.ChunkedArray, rows: OrderedRows, shown: str, moving: Moving) -> None:
-        valid = rows.arrange(np.asarray(pc.is_valid(column))) if column.null_count else None
+    def __init__(self, column: pa.ChunkedArray, arrange: Arrange, shown: str, moving: MovingHere) -> None:
+        valid = arrange(np.asarray(pc.is_valid(column))) if column.null_count else None
         super().__init__(column.type, None, valid, moving)
-        self._column, self._rows, self._shown = column, rows, shown
+        self._column, self._arrange, self._shown = column, arrange, shown
 
     @cached_property
     def sums(self) -> Sums:
@@ -265,19 +226,19 @@ class RankedColumn(MeasuredColumn):
         rows = np.zeros(int(ranks.max(initial=0)) + 1, np.int64)
         known = np.flatnonzero(ranks >= 0)
         rows[ranks[known]] = known
-        codes = self._or(self._rows.arrange(ranks), LEAST if largest else MOST)
+        codes = self._or(self._arrange(ranks), LEAST if largest else MOST)
         found = np.where(missing, 0, self._moving.extreme(codes, largest))
         return column.take(pa.array(rows[found], mask=missing))
 
 
-def read_column(rows: OrderedRows, name: str, shown: str, moving: Moving) -> MeasuredColumn:
-    """A column of rows in order, as windows see it; `shown` is how it is called in messages."""
-    column = rows.table.column(name)
+def read_column(column: pa.ChunkedArray, arrange: Arrange, shown: str, moving: MovingHere) -> MeasuredColumn:
+    """A column as windows see it; `shown` is how it is called in messages, and `arrange` brings its values into the
+    order of places."""
     found = measure(column) if is_measured(column.type) else None
     if found is None:
-        return RankedColumn(column, rows, shown, moving)
-    valid = None if found.valid is None else rows.arrange(found.valid)
-    return MeasuredColumn(column.type, rows.arrange(found.values), valid, moving)
+        return RankedColumn(column, arrange, shown, moving)
+    valid = None if found.valid is None else arrange(found.valid)
+    return MeasuredColumn(column.type, arrange(found.values), valid, moving)
 
 
 class SlicedColumn:

@@ -15,9 +15,15 @@ from trendweave.language.durations import duration_text
 from trendweave.planning.operator_plans import AggregatePlan, RowCount, Window
 from trendweave.planning.plan import Path
 from trendweave.programs.operators.bound import BoundOperator
-from trendweave.programs.operators.ordering import OrderedRows, order_rows, order_windows, rank_keys
+from trendweave.programs.operators.ordering import OrderedRows, order_rows, rank_keys
 from trendweave.programs.operators.steps import CountSteps, FoldedSteps
-from trendweave.programs.operators.windows.aggregates import Windowed, moving, read_column, write_aggregate
+from trendweave.programs.operators.windows.aggregates import (
+    MeasuredColumn,
+    SlicedColumn,
+    moving,
+    read_column,
+    write_aggregate,
+)
 from trendweave.programs.operators.windows.edges import (
     ALL_WINDOWS,
     StepSpan,
@@ -66,8 +72,8 @@ class WindowAggregates(BoundOperator):
     @property
     def facts(self) -> tuple[str, ...]:
         asked = (repr(self.plan.window), repr(self.plan.outputs), *self.plan.keys, "by", *self.plan.order_by)
-        # States of windows of time hold sums of floats, where earlier ones held limbs.
-        kind = "windows" if isinstance(self.window, RowCount) else "windows of slices"
+        # States hold rows and how many to skip, and slices with sums of floats, where earlier ones held other things.
+        kind = "windows of rows" if isinstance(self.window, RowCount) else "windows of slices"
         return (kind, self.plan.text, self.time, self.numbers, *asked)
 
     @property
@@ -123,11 +129,12 @@ class WindowAggregates(BoundOperator):
         """Result rows of windows, in order of their time, then of the start of the window, then of the key."""
         means = moving(self.device, edges)
         values = self.aggregate(
-            edges.high - edges.low, lambda path: read_column(rows, self.columns[path], ".".join(path), means)
+            edges.high - edges.low,
+            lambda path: read_column(rows.table.column(self.columns[path]), rows.arrange, ".".join(path), means),
         )
         return self.finish(rows, edges, values, counted)
 
-    def aggregate(self, lengths: np.ndarray, read: Callable[[Path], Windowed]) -> list[pa.Array]:
+    def aggregate(self, lengths: np.ndarray, read: Callable[[Path], MeasuredColumn | SlicedColumn]) -> list[pa.Array]:
         """All that is asked of windows with so many rows; `read` gives a column as windows see it."""
         read = cache(read)
         return [
@@ -143,7 +150,7 @@ class WindowAggregates(BoundOperator):
         """Result rows of what was computed of each window."""
         if isinstance(self.window, RowCount):
             start, end = edges.first(rows.moment), edges.last(rows.moment)
-            sorted_by: tuple[np.ndarray, ...] = (start, end)
+            sorted_by: tuple[np.ndarray, ...] = (end, start)
         else:
             assert edges.number is not None
             start = edges.number * self.window.slide
@@ -153,7 +160,7 @@ class WindowAggregates(BoundOperator):
             table = table.append_column(TRENDS, pa.array(np.ones(table.num_rows)))
         if rows.starts.size <= 2:
             return table
-        return table.take(pa.array(order_windows(rows.key_ranks()[edges.key], *sorted_by)))
+        return table.take(pa.array(sort_by(*sorted_by, rows.key_ranks()[edges.key])))
 
     def show(
         self, keys: Sequence[pa.Array], start: np.ndarray, end: np.ndarray, values: Sequence[pa.Array]
