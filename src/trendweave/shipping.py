@@ -107,12 +107,19 @@ def warm_up(pack: str | Path | None = None) -> WarmUp:
     start, before = perf_counter(), sum(cache.used.values())
     with always_compile():
         _ask()
-    kernels = cache.used_kernels()
     if pack is not None:
-        module = {"__init__.py": b'"""Compiled kernels of Trendweave."""\n'}
-        module |= {f"{files.BROUGHT}/{name}": data for name, data in kernels.items()}
-        write_archive(Path(pack), {f"{files.MODULE}/{name}": data for name, data in module.items()})
-    return WarmUp(len(kernels), sum(cache.used.values()) - before, perf_counter() - start, files.kept_folder())
+        write_kernels(pack)
+    compiled = sum(cache.used.values()) - before
+    return WarmUp(len(cache.used_kernels()), compiled, perf_counter() - start, files.kept_folder())
+
+
+def write_kernels(path: str | Path) -> None:
+    """Write the compiled code that this process has used as a module, for `--py-files` and the like."""
+    from trendweave.kernel_cache.cache import used_kernels
+
+    module = {f"{files.BROUGHT}/{name}": data for name, data in used_kernels().items()}
+    module["__init__.py"] = b'"""Compiled kernels of Trendweave."""\n'
+    write_archive(Path(path), {f"{files.MODULE}/{name}": data for name, data in module.items()})
 
 
 def package(path: str | PathLike[str] = "trendweave.zip", *, lark: bool = True, kernels: bool = False) -> Package:

@@ -75,10 +75,8 @@ class Kernel:
         update_wrapper(self, function)
         self.py_func, self.targetoptions, self.text = function, options, text
         self._compiled: Any = None
-        #: Forms of arguments that run compiled, and those that no process had compiled when they were first asked for.
-        self._ready, self._not_kept = set[Any](), set[Any]()
-        #: Seconds of interpreting, by the form of arguments.
-        self._spent = dict[Any, float]()
+        #: Seconds for which calls may still be interpreted, by the form of arguments.
+        self._left = dict[Any, float]()
 
     def __call__(self, *arguments: Any) -> Any:
         if self.text is not None:
@@ -91,9 +89,7 @@ class Kernel:
             return self.py_func(*arguments)
         heed_stop()
         try:
-            if _NEVER_COMPILES:
-                return self._interpret(arguments, float("inf"))
-            return self._call(arguments)
+            return self.interpret(arguments) if _NEVER_COMPILES else self._call(arguments)
         finally:
             heed_stop()
 
@@ -122,43 +118,35 @@ class Kernel:
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         arrays = list[np.ndarray]()
         form = _describe(arguments, arrays)
-        if form in self._ready:
-            return self.compiled(*arguments)
-        if sum(array.size for array in arrays) <= MOST_ELEMENTS and not compiles_always():
-            kept = list[tuple[np.ndarray, np.ndarray]]()
-            while (allowed := self._allowance(form, arguments)) > 0:
-                kept = kept or [(array, array.copy()) for array in arrays if array.flags.writeable]
-                start = perf_counter()
-                try:
-                    return self._interpret(arguments, start + allowed)
-                except _TooLongError:
-                    for array, before in kept:
-                        array[...] = before
-                finally:
-                    spent = perf_counter() - start
-                    self._spent[form] = self._spent.get(form, 0.0) + spent
-                    _Clock.seconds += spent
-        self._ready.add(form)
+        if compiles_always() or sum(array.size for array in arrays) > MOST_ELEMENTS:
+            self._left[form] = 0.0
+        while (allowed := self._allowance(form, arguments)) > 0:
+            kept = [(array, array.copy()) for array in arrays if array.flags.writeable]
+            start = perf_counter()
+            try:
+                return self.interpret(arguments, start + allowed)
+            except _TooLongError:
+                for array, before in kept:
+                    array[...] = before
+            finally:
+                spent = perf_counter() - start
+                _Clock.seconds += spent
+                if form in self._left:
+                    self._left[form] -= spent
         return self.compiled(*arguments)
 
     def _allowance(self, form: Any, arguments: tuple[Any, ...]) -> float:
         """Seconds that a call may be interpreted; not above 0 where it is to run compiled."""
-        if "numba" not in sys.modules and _Clock.seconds < _BEFORE_NUMBA:
-            return _BEFORE_NUMBA - _Clock.seconds
-        if form not in self._not_kept:
+        if form not in self._left:
+            if "numba" not in sys.modules and _Clock.seconds < _BEFORE_NUMBA:
+                return _BEFORE_NUMBA - _Clock.seconds
             from trendweave.kernel_cache.cache import is_kept
 
-            if is_kept(self, arguments):
-                return 0.0
-            self._not_kept.add(form)
-        return PATIENCE - self._spent.get(form, 0.0)
+            self._left[form] = 0.0 if is_kept(self, arguments) else PATIENCE
+        return self._left[form]
 
-    def interpret(self, arguments: Iterable[Any]) -> Any:
-        """Run the function as Python, however long it takes."""
-        return self._interpret(tuple(arguments), float("inf"))
-
-    def _interpret(self, arguments: tuple[Any, ...], deadline: float) -> Any:
-        """Integers wrap around on purpose in kernels, which NumPy's scalars would warn of."""
+    def interpret(self, arguments: Iterable[Any], deadline: float = float("inf")) -> Any:
+        """Run it as Python. Integers wrap around on purpose in kernels, which NumPy's scalars would warn of."""
         _here.deadline = deadline
         try:
             with np.errstate(all="ignore"):

@@ -156,46 +156,6 @@ def match_rows(
 
 
 @inner
-def count_near(starts: np.ndarray, anchors: np.ndarray, low: np.ndarray, high: np.ndarray, counts: np.ndarray) -> None:
-    """Count the rows near the anchors of each rule, each row once.
-
-    Args:
-        starts: Where the anchors of each rule begin (rules + 1).
-        anchors: Rows, in their order per rule.
-        low: Per row the first row near it, as a number of a list of rows that are of interest; it never falls.
-        high: The one after the last; it never falls.
-        counts: Per rule, what the number is added to.
-    """
-    for rule in range(starts.size - 1):
-        end = 0
-        for at in range(starts[rule], starts[rule + 1]):
-            first = max(low[anchors[at]], end)
-            end = max(high[anchors[at]], end)
-            counts[rule] += max(end - first, 0)
-
-
-@inner
-def list_near(
-    starts: np.ndarray,
-    anchors: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    of_interest: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """List them, rule by rule; `of_interest` are the rows that low and high number."""
-    written = 0
-    for rule in range(starts.size - 1):
-        end = 0
-        for at in range(starts[rule], starts[rule + 1]):
-            first = max(low[anchors[at]], end)
-            end = max(high[anchors[at]], end)
-            for number in range(first, end):
-                out[written] = of_interest[number]
-                written += 1
-
-
-@inner
 def keep_near(
     starts: np.ndarray,
     rows: np.ndarray,
@@ -220,40 +180,3 @@ def keep_near(
                 rows[written] = row
                 written += 1
         kept_starts[rule + 1] = written
-
-
-@inner
-def merge_rows(
-    left_starts: np.ndarray,
-    left_rows: np.ndarray,
-    left_letters: np.ndarray,
-    right_starts: np.ndarray,
-    right_rows: np.ndarray,
-    right_letters: np.ndarray,
-    starts: np.ndarray,
-    rows: np.ndarray,
-    letters: np.ndarray,
-) -> None:
-    """Merge two lists of rows per rule, each in order; a row that is in both is there once, with the letters of both.
-
-    `starts` of the result are filled in, too; its rows have room for both lists.
-    """
-    written = 0
-    words = letters.shape[1]
-    for rule in range(left_starts.size - 1):
-        left, left_end = left_starts[rule], left_starts[rule + 1]
-        right, right_end = right_starts[rule], right_starts[rule + 1]
-        while left < left_end or right < right_end:
-            take_left = right == right_end or (left < left_end and left_rows[left] <= right_rows[right])
-            take_right = left == left_end or (right < right_end and right_rows[right] <= left_rows[left])
-            rows[written] = left_rows[left] if take_left else right_rows[right]
-            for word in range(words):
-                letters[written, word] = 0
-                if take_left:
-                    letters[written, word] |= left_letters[left, word]
-                if take_right:
-                    letters[written, word] |= right_letters[right, word]
-            left += take_left
-            right += take_right
-            written += 1
-        starts[rule + 1] = written

@@ -7,6 +7,7 @@ once for extrema, whatever the number of queries. How queries share is decided b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import localcontext
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from trendweave.kernels.loops.bursts import ALWAYS, AUTO, LIMB_BITS, NEVER, Burs
 from trendweave.kernels.loops.memory import NUMBER_TYPES
 from trendweave.kernels.loops.merged import MergedTables, MergedTemplate, number_patterns
 from trendweave.kernels.loops.run import interprets, run_loop
-from trendweave.kernels.loops.vectors import Numbers
+from trendweave.kernels.loops.vectors import INTERPRETED, Numbers
 
 FIRST_LIMBS = 8  # in the first attempt with limbs
 MORE_LIMBS = 4  # times as many in the next one
@@ -107,22 +108,11 @@ class SharingCounts(NamedTuple):
     merges: int = 0
 
 
-class LinearTotals(NamedTuple):
-    """Totals of a linear measure, one per entry of the results.
-
-    values    int64, object (Python integers) or float64
-    exponent  None, or the totals are values * 2**exponent: exact sums of floats that are beyond the range of floats
-    """
-
-    values: np.ndarray
-    exponent: int | None = None
-
-
 class SharedResults(NamedTuple):
     """One entry per (query, segment, window) with at least one trend, sorted by the three in this order.
 
     count    int64, object (Python integers) where one of them needs more, or float64 as asked
-    linear   one LinearTotals per linear measure
+    linear   one array per linear measure, typed likewise; of decimals where sums of floats are beyond their range
     extrema  one int64 array of codes per extremum: NO_VALUE where no row of a trend has a value
     """
 
@@ -130,7 +120,7 @@ class SharedResults(NamedTuple):
     segment: np.ndarray
     window: np.ndarray
     count: np.ndarray
-    linear: tuple[LinearTotals, ...]
+    linear: tuple[np.ndarray, ...]
     extrema: tuple[np.ndarray, ...]
     counts: SharingCounts
 
@@ -165,27 +155,23 @@ def aggregate_shared(
     first = [k for k, floats in enumerate(is_float) if numbers == "float64" or not floats]
     beside = [k for k in range(len(is_float)) if k not in first]
     columns = run.sums(_stack(measures.linear, first, run.count, kind), first)
-    totals = {k: LinearTotals(tidy(columns[1 + i])) for i, k in enumerate(first)}
+    totals = {k: tidy(columns[1 + i]) for i, k in enumerate(first)}
     count = tidy(columns[0])
     if beside:
         floats = run.sums(_stack(measures.linear, beside, run.count, np.float64), beside)
         for i, k in enumerate(beside):
-            totals[k] = LinearTotals(floats[1 + i])
+            totals[k] = floats[1 + i]
             values = np.asarray(measures.linear[k].values, np.float64)
             if not np.isfinite(floats[1 + i]).all() and np.isfinite(values).all():
-                totals[k] = _sum_exactly(run, values, k)
+                totals[k] = run.decimals(totals[k], values, k)
     extrema: list[np.ndarray] = []
     if measures.extrema:
         extrema = run.extrema(np.stack([np.asarray(m.codes, np.int64) for m in measures.extrema]))
     query, segment, window = run.places()
     order = np.lexsort((window, segment, query))
-
-    def in_order(one: LinearTotals) -> LinearTotals:
-        return one._replace(values=one.values[order])
-
     return SharedResults(
         query[order], segment[order], window[order], count[order],
-        tuple(in_order(totals[k]) for k in range(len(measures.linear))), tuple(column[order] for column in extrema),
+        tuple(totals[k][order] for k in range(len(measures.linear))), tuple(column[order] for column in extrema),
         SharingCounts(*run.shared.tolist()),
     )  # fmt: skip
 
@@ -196,13 +182,6 @@ def _stack(linear: Sequence[LinearMeasure], chosen: Sequence[int], count: int, k
     for row, k in zip(matrix, chosen, strict=True):
         row[:] = linear[k].values
     return matrix
-
-
-def _sum_exactly(run: _Run, values: np.ndarray, measure: int) -> LinearTotals:
-    """A sum of floats that is beyond their range, as whole numbers times a power of two."""
-    digits, exponent = exact_numbers.float_digits(values, np.ones(values.size, bool))
-    columns = run.sums(digits, [measure] * len(digits))
-    return LinearTotals(_join_digits(columns[1:], exact_numbers.DIGIT_BITS), exponent)
 
 
 def _join_digits(columns: Sequence[np.ndarray], bits: int) -> np.ndarray:
@@ -330,6 +309,17 @@ class _Run:
             room *= MORE_LIMBS
         return self._collect(parts)
 
+    def decimals(self, sums: np.ndarray, values: np.ndarray, measure: int) -> np.ndarray:
+        """Sums of floats, as decimals where they are beyond their range."""
+        places, (_, segment, _) = self._found, self.places()
+        assert places is not None, "something was summed"
+        segments, found = np.unique(segment[~np.isfinite(sums)]), sums.astype(object)
+        with localcontext(exact_numbers.DECIMALS):
+            of_rows = exact_numbers.as_decimals(values[None])
+            part = self._pass(Numbers.DECIMAL, segments, of_rows, self._marks[[measure]])
+        found[np.searchsorted(places, part.found)] = part.columns[1]
+        return found
+
     def extrema(self, codes: np.ndarray) -> list[np.ndarray]:
         """The largest codes, per result."""
         segments = np.arange(self._starts.size - 1)
@@ -373,7 +363,7 @@ class _Run:
             self._check_memory(parts * room, int(segments[0]))
         shape = BurstShape(numbers, parts > 1)
         steps = self._steps(parts)
-        interpreted = interprets(steps, shape) or numbers is Numbers.EXACT
+        interpreted = interprets(steps, shape) or numbers in INTERPRETED
         given = self._memory(shape, parts, room)
         given["values"] = make_writable(np.ascontiguousarray(values).reshape(-1))
         given["marks"] = np.concatenate([marks.reshape(-1), [0]])

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.compiling import inner
 from trendweave.kernels.inputs import QueryLanes
 
 MOST_QUERIES = 64  # bits of a mask
@@ -66,45 +65,27 @@ def split_masks(queries: QueryLanes, template) -> list[int]:
     return [ALL if here[source] & here[target] & ~mask == 0 else mask for mask, source, target in ends]
 
 
-@inner
-def fill_accepted(letters, moves, masks, readers, accepted):
-    """accepted[state, row] |= readers where the row has one of the letters in the mask; where there are no readers, the
-    letters themselves, moved to the places of their queries."""
-    for row in range(letters.shape[0]):
-        for i in range(masks.size):
-            found = letters[row, moves[i, 1]] & masks[i]
-            if found == np.uint64(0):
-                continue
-            if readers[i] != np.uint64(0):
-                found = readers[i]
-            elif moves[i, 2] >= 0:
-                found <<= np.uint64(moves[i, 2])
-            else:
-                found >>= np.uint64(-moves[i, 2])
-            accepted[moves[i, 0], row] |= found
-
-
 def find_accepted(queries: QueryLanes, letters: np.ndarray) -> np.ndarray:
     """uint64[states, n]: the queries that may read each row, per state.
 
     A letter that many queries read is looked at once; letters that lie as their queries do are moved together.
     """
-    parts: list[tuple[int, int, int, int, int]] = []  # state, word, how far to move; letters, readers
-    for state, of_queries in enumerate(np.asarray(queries.variable, np.int64)):
-        by_letter: list = [
-            (state, v // 64, 0, 1 << v % 64, mask_of(of_queries == v)) for v in unique_letters(of_queries)
-        ]
-        moved: dict[tuple[int, int], int] = {}
+    accepted = np.zeros((len(queries.variable), len(letters)), np.uint64)
+    for row, of_queries in zip(accepted, np.asarray(queries.variable, np.int64), strict=True):
+        by_letter = unique_letters(of_queries)
+        moved: dict[tuple[int, int], int] = {}  # word, how far: letters
         for query, v in enumerate(of_queries.tolist()):
             if v >= 0:
                 key = (v // 64, query - v % 64)
                 moved[key] = moved.get(key, 0) | 1 << v % 64
-        by_distance = [(state, word, distance, mask, 0) for (word, distance), mask in moved.items()]
-        parts += by_distance if len(by_distance) < len(by_letter) else by_letter
-    accepted = np.zeros((len(queries.variable), len(letters)), np.uint64)
-    moves = np.array([part[:3] for part in parts], np.int64).reshape(-1, 3)
-    masks, readers = (np.array([part[i] for part in parts], np.uint64) for i in (3, 4))
-    fill_accepted(letters, moves, masks, readers, accepted)
+        if len(moved) < len(by_letter):
+            for (word, distance), mask in moved.items():
+                found = letters[:, word] & np.uint64(mask)
+                row |= found << np.uint64(distance) if distance >= 0 else found >> np.uint64(-distance)
+        else:
+            for v in by_letter:
+                there = letters[:, v // 64] >> np.uint64(v % 64) & np.uint64(1)
+                row |= there * np.uint64(mask_of(of_queries == v))
     return accepted
 
 

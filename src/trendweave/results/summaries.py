@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from trendweave.kernels.aggregates.exact_numbers import DECIMALS
 from trendweave.kernels.inputs import NO_TREND, NO_VALUE
 from trendweave.kernels.loops.fold import CHECKED_BITS
 from trendweave.kernels.loops.summaries import (
-    DECIMALS,
     Algebra,
     Group,
     Maps,

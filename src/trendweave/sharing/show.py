@@ -14,7 +14,7 @@ from trendweave.sharing.automaton_drawing import MOST_STATES, Automaton
 from trendweave.sharing.graphlets import Graphlets
 from trendweave.sharing.one_pass import KeyFamily, OnePass, plan_pass
 from trendweave.sharing.units import Alone, SharingPlan
-from trendweave.sharing.words import describe_unit, title_of, why_alone
+from trendweave.sharing.words import describe_unit, title_of
 
 JSON_VERSION = 1
 _LABEL = 13
@@ -60,7 +60,7 @@ def _text(shown: Shown) -> str:
     lines = [f"{label:<{_LABEL}}{text}" for label, text in describe_overview(shown)]
     together = [unit for unit in shown.plan.units if not isinstance(unit, Alone)]
     for number, unit in enumerate(together, 1):
-        rows = [("queries", _listed(shown.named(unit.members))), *describe_unit(unit, shown.plan, shown.names)]
+        rows = [("queries", _listed(shown.named(unit.members))), *describe_unit(unit)]
         width = max(_LABEL, *(len(label) + 1 for label, _ in rows))
         lines += ["", f"together {number}: {title_of(unit)}", *(f"  {label:<{width}}{text}" for label, text in rows)]
     for reason, names in _reasons(shown).items():
@@ -73,7 +73,7 @@ def _reasons(shown: Shown) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for unit in shown.plan.units:
         if isinstance(unit, Alone):
-            found.setdefault(why_alone(unit, shown.plan), []).extend(shown.named(unit.members))
+            found.setdefault(unit.reason, []).extend(shown.named(unit.members))
     return found
 
 
@@ -202,7 +202,7 @@ def _json(shown: Shown) -> str:
             {
                 "kind": unit.kind,
                 "queries": shown.named(unit.members),
-                "details": _gather(describe_unit(unit, shown.plan, shown.names)),
+                "details": _gather(describe_unit(unit)),
             }
             for unit in shown.plan.units
         ],

@@ -22,7 +22,7 @@ class Alone:
 
     kind: ClassVar[str] = "alone"
     member: int
-    reason: str = ""
+    reason: str
 
     @property
     def members(self) -> tuple[int, ...]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from trendweave.language.printer import print_expression
-from trendweave.planning.interval_plan import IntervalPlan
-from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.sharing.constants import Alike, Compared
 from trendweave.sharing.graphlets import Graphlets
 from trendweave.sharing.lanes import Lanes
 from trendweave.sharing.merged_words import describe_merged
-from trendweave.sharing.units import Alone, SharingPlan, Unit
+from trendweave.sharing.units import Alone, Unit
 
 _TITLES = {
     "alone": "alone",
@@ -27,17 +23,11 @@ def title_of(unit: Unit) -> str:
     return _TITLES.get(unit.kind, unit.kind) + (f", {count:,} different queries" if count > 1 else "")
 
 
-def describe_unit(unit: Unit, plan: SharingPlan, names: Sequence[tuple[str, ...]]) -> list[tuple[str, str]]:
-    """What is shared in a unit, or why nothing is: labels and texts.
-
-    Args:
-        unit: A unit of the plan.
-        plan: The sharing plan.
-        names: Per member, the names of its queries.
-    """
+def describe_unit(unit: Unit) -> list[tuple[str, str]]:
+    """What is shared in a unit, or why nothing is: labels and texts."""
     match unit:
         case Alone():
-            return [("because", why_alone(unit, plan))]
+            return [("because", unit.reason)]
         case Lanes(lanes=lanes, shared=shared):
             steps = [("search", text) for text in shared or ("events that can follow each other",)]
             return [*steps, ("lanes", f"{len(lanes):,}: a number per lane and window is added in one go")]
@@ -58,22 +48,3 @@ def _compared_text(compared: Compared, unit: Alike) -> str:
     variable = unit.plan.variables[compared.variable].name
     test = "IN (...)" if compared.test == "in" else f"{compared.test} ..."
     return f"{print_expression(compared.value)} {test} of {variable}"
-
-
-def why_alone(unit: Alone, plan: SharingPlan) -> str:
-    """Why a query shares rows and their expressions, and nothing else.
-
-    Args:
-        unit: A query that is computed alone.
-        plan: The sharing plan.
-    """
-    if unit.reason:
-        return unit.reason
-    own = plan.plans[unit.member]
-    if isinstance(own, IntervalPlan):
-        return "it looks for situations"
-    if isinstance(own, SituatedPlan):
-        return "its trends lie in situations"
-    if own.finds_trends:
-        return "its trends are found one by one"
-    return "no other query has a part of its pattern under the same conditions"

@@ -160,10 +160,7 @@ def to_answers(results: SharedResults) -> dict:
         zip(results.query.tolist(), results.segment.tolist(), results.window.tolist(), strict=True)
     ):
         assert key not in found
-        linear = tuple(
-            column.values[i] if column.exponent is None else float(column.values[i]) * 2.0**column.exponent
-            for column in results.linear
-        )
+        linear = tuple(column[i] for column in results.linear)
         extrema = tuple(None if column[i] == NO_VALUE else int(column[i]) for column in results.extrema)
         found[key] = Answer(results.count[i], linear, extrema)
     assert list(found) == sorted(found)

@@ -8,6 +8,7 @@ primes as their size, which the floats tell, asks for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,11 @@ from trendweave.gpu.card import Card
 from trendweave.gpu.sending import send
 from trendweave.gpu.sources import cuda_text
 from trendweave.gpu.trends.fold import Fold
-from trendweave.gpu.trends.numbers import FLOATS, LARGEST, SUMS, Kind, Numbers, prime, primes_for, read_residues, times
+from trendweave.gpu.trends.numbers import FLOATS, LARGEST, SUMS, Kind, Numbers, prime, primes_for, read_residues
 from trendweave.gpu.trends.propagate import Propagate
-from trendweave.kernels import Condition, Rows, Selection, Template
+from trendweave.kernels import Comparison, Condition, Rows, Selection, Template
 from trendweave.kernels.aggregates.blocks import Blocks, cut_blocks, number_results
-from trendweave.kernels.aggregates.exact_numbers import DIGIT_BITS
-from trendweave.kernels.aggregates.passes import is_empty
+from trendweave.kernels.aggregates.passes import Engine, is_empty
 from trendweave.kernels.loops.plan import choose_methods, make_plan
 
 #: Floats below this are exact, with a bit to spare for rounded bounds.
@@ -58,6 +58,11 @@ class CardPasses:
     ) -> None:
         self.card, self.count = card, rows.tick.size
         self.blocks = find_blocks(rows)
+        taken = [_take_rows(condition, part) for condition in conditions]
+        start, final = (
+            {state: guard[part] for state, guard in given.items()} for given in (start_guards, final_guards)
+        )
+        self._on_host = partial(Engine, rows, template, taken, selection, None, start, final)
         self._lengths = (self.blocks.row_end - self.blocks.row_start) * len(template.state_variable)
         tick = send(card, rows.tick, np.int64)
         packed = pack_states(card, rows, template, tick)
@@ -84,19 +89,18 @@ class CardPasses:
             found.append(self.loop.run(LARGEST, *asked, 0, None)[:, 0])
         return found
 
-    def exact_pass(self, values: np.ndarray | None, digits: np.ndarray | None, states: np.ndarray) -> list[np.ndarray]:
-        """Exact totals per window: the number of trends, then one per line. Lines are int64, or digits base 2**30 of
-        larger numbers."""
-        if values is not None:
-            on_card = [send(self.card, line, np.int64) for line in values]
-            floats = self._sum(FLOATS, [line.astype(np.float64) for line in on_card], states, None)
-            exact = self._are_exact(floats, values)
-            value_bits = max((value.bit_length() for line in values for value in _ends(line)), default=0)
-        else:
-            assert digits is not None, "lines are values or digits"
-            floats = [self._sum(FLOATS, [], states[:0], None)[0]] * (1 + len(digits))
-            exact = np.zeros(self.blocks.window.size, np.bool_)
-            value_bits = DIGIT_BITS * digits.shape[1] + 1
+    def decimal_pass(self, values: np.ndarray, states: np.ndarray, wanted: np.ndarray) -> list[np.ndarray]:
+        """Totals of floats as decimals, in the windows that are wanted; on the processor, as there are few."""
+        engine = self._on_host()
+        engine.blocks = self.blocks
+        return engine.decimal_pass(values, states, wanted)
+
+    def exact_pass(self, values: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
+        """Exact totals per window: the number of trends, then one per line."""
+        on_card = [send(self.card, line, np.int64) for line in values]
+        floats = self._sum(FLOATS, [line.astype(np.float64) for line in on_card], states, None)
+        exact = self._are_exact(floats, values)
+        value_bits = max((value.bit_length() for line in values for value in _ends(line)), default=0)
         columns = [np.rint(np.where(exact, column, 0)).astype(np.int64) for column in floats]
         pending = np.flatnonzero(~exact)
         if not pending.size:
@@ -105,10 +109,7 @@ class CardPasses:
         found: list[list[np.ndarray]] = []
         for place in range(int(primes[pending].max())):
             numbers = Numbers(Kind.RESIDUE, prime(place))
-            if digits is None:
-                lines = [_residues(line, numbers.prime) for line in on_card]
-            else:
-                lines = [self.card.put(line) for line in _residues_of_digits(digits, numbers.prime)]
+            lines = [_residues(line, numbers.prime) for line in on_card]
             found.append(self._sum(numbers, lines, states, pending[primes[pending] > place]))
         for count in np.unique(primes[pending]):
             at = pending[primes[pending] == count]
@@ -201,10 +202,12 @@ def _residues(line: Any, modulus: int) -> Any:
     return ((line % modulus + modulus) % modulus).astype(np.uint64)
 
 
-def _residues_of_digits(digits: np.ndarray, modulus: int) -> np.ndarray:
-    """Lines of digits modulo a prime."""
-    total = np.zeros((digits.shape[0], digits.shape[2]), np.int64)
-    for d in range(digits.shape[1]):
-        power = pow(2, DIGIT_BITS * d, modulus)
-        total = (total + times(digits[:, d] % np.int64(modulus), power, modulus)) % np.int64(modulus)
-    return total.astype(np.uint64)
+def _take_rows(condition: Condition, part: slice) -> Condition:
+    """A condition on some rows."""
+    pair, guard = condition.pair_test, condition.guard
+    comparisons = [Comparison(one.previous[part], one.operator, one.next[part]) for one in condition.comparisons]
+    return condition._replace(
+        comparisons=tuple(comparisons),
+        guard=None if guard is None else guard[part],
+        pair_test=None if pair is None else pair._replace(previous=pair.previous[part], next=pair.next[part]),
+    )

@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal, localcontext
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -197,11 +198,14 @@ class Passes(Protocol):
     count: int
     blocks: Blocks
 
-    def exact_pass(self, values: np.ndarray | None, digits: np.ndarray | None, states: np.ndarray) -> list:
-        """Exact totals; see `Engine.exact_pass`."""
+    def exact_pass(self, values: np.ndarray, states: np.ndarray) -> list:
+        """Exact totals."""
 
     def float_pass(self, values: np.ndarray, states: np.ndarray) -> list:
         """float64 totals."""
+
+    def decimal_pass(self, values: np.ndarray, states: np.ndarray, wanted: np.ndarray) -> Sequence[np.ndarray]:
+        """Totals of floats as decimals, in the windows that are wanted."""
 
     def extremum_pass(self, codes: np.ndarray, states: np.ndarray) -> Sequence[np.ndarray]:
         """The largest code per window, for each line of codes; see `Engine.extremum_pass`."""
@@ -226,7 +230,7 @@ def measure(
     if counted or linear or floats or not extrema:  # else the extrema say where there are trends
         values = read_values(linear, aggregates, engine.count, np.int64 if exactly else np.float64)
         of_linear = states(linear)
-        totals = engine.exact_pass(values, None, of_linear) if exactly else engine.float_pass(values, of_linear)
+        totals = engine.exact_pass(values, of_linear) if exactly else engine.float_pass(values, of_linear)
     sums = float_sums(engine, floats, aggregates, states(floats)) if floats else []
     largest, lookups = [], []
     if extrema:
@@ -243,9 +247,9 @@ def measure(
         if number == EXTREMA:
             column, known = read_extremum(part, largest[place][found], lookups[place])
         elif number == FLOATS:
-            column, known = read_linear(counts, sums[place][0][found], sums[place][1])
+            column, known = read_floats(counts, sums[place][found])
         else:
-            column, known = read_linear(counts, None if summed_at is None else totals[1 + place][found], None)
+            column, known = read_linear(counts, None if summed_at is None else totals[1 + place][found])
         columns.append(column)
         valid.append(known)
     return Results(segment, window, tidy(totals[0][found]), tuple(columns), tuple(valid))
@@ -272,16 +276,26 @@ def check_choice(name: str, given: object, choices: tuple) -> None:
         raise ValueError(f"{name} is one of {choices}, not {given!r}")
 
 
-def read_linear(counts: np.ndarray | None, sums: np.ndarray | None, exponent: int | None) -> tuple:
-    """(values, valid) of a count (no sums), a sum (no counts) or an average. Sums are times 2**exponent if given."""
+def read_linear(counts: np.ndarray | None, sums: np.ndarray | None) -> tuple:
+    """(values, valid) of a count (no sums), a sum (no counts) or an average."""
     if sums is None:
         return tidy(counts), None
-    if counts is not None:
-        known = (counts != 0).astype(bool)
-        return divide_sums(sums, exponent, np.where(known, counts, 1)), known
-    if exponent is not None:
-        return np.array([exact.scale(x, exponent) for x in sums], np.float64), None
-    return tidy(sums), None
+    if counts is None:
+        return tidy(sums), None
+    known = (counts != 0).astype(bool)
+    return divide_sums(sums, np.where(known, counts, 1)), known
+
+
+def read_floats(counts: np.ndarray | None, sums: np.ndarray) -> tuple:
+    """The same of sums of floats beside exact counts, which are decimals where some are beyond floats."""
+    if sums.dtype != object:
+        return read_linear(counts, sums)
+    if counts is None:
+        return sums.astype(np.float64), None
+    known = np.asarray(counts != 0, np.bool_)
+    with localcontext(exact.DECIMALS):
+        pairs = zip(sums.tolist(), counts.tolist(), strict=True)
+        return np.array([float(Decimal(one) / int(n)) if n else 0.0 for one, n in pairs], np.float64), known
 
 
 def tidy(column: np.ndarray) -> np.ndarray:
@@ -297,49 +311,43 @@ def divide_float(total: float, count: int) -> float:
     return numerator / (denominator * int(count))
 
 
-def divide_sums(sums: np.ndarray, exponent: int | None, counts: np.ndarray) -> np.ndarray:
+def divide_sums(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Averages, rounded once where the sums are exact."""
-    if exponent is None and sums.dtype != object and counts.dtype != object:
+    if sums.dtype != object and counts.dtype != object:
         with np.errstate(invalid="ignore"):
             averages = sums / counts
         if sums.dtype == np.int64:  # beyond 53 bits, whole numbers would be rounded before they are divided
             large = np.flatnonzero((sums > 2**53) | (sums < -(2**53)) | (counts > 2**53))
             averages[large] = [int(s) / int(c) for s, c in zip(sums[large], counts[large], strict=True)]
         return averages
-    if sums.dtype == np.float64:
-        return np.array([divide_float(s, c) for s, c in zip(sums, counts, strict=True)], np.float64)
-    return np.array([exact.scale(s, exponent or 0, int(c)) for s, c in zip(sums, counts, strict=True)], np.float64)
+    pairs = zip(sums.tolist(), counts.tolist(), strict=True)
+    floats = sums.dtype == np.float64
+    return np.array([divide_float(s, int(c)) if floats else s / int(c) for s, c in pairs], np.float64)
 
 
 def float_sums(
     engine: Passes, floats: Sequence[Component], aggregates: Sequence[Aggregate], states: np.ndarray
-) -> list:
-    """(totals, exponent) per sum of floats: plain float64 (exponent None) as long as all totals are finite, or are not
-    because values are not; else exact fixed point numbers times 2**exponent, and floats that are not finite."""
-    totals = engine.float_pass(read_values(floats, aggregates, engine.count, np.float64), states)
-    out: list = []
-    for k, part in enumerate(floats):
-        values, valid = aggregates[part.aggregate or 0][2:]
-        if np.isfinite(totals[k + 1]).all():
-            out.append((totals[k + 1], None))
+) -> list[np.ndarray]:
+    """Sums of floats: float64 as long as all of them are finite, or are not because values are not; else decimals."""
+    values = read_values(floats, aggregates, engine.count, np.float64)
+    sums = list(engine.float_pass(values, states)[1:])
+    for k in range(len(floats)):
+        if np.isfinite(sums[k]).all():
             continue
-        values = np.asarray(values, np.float64)
-        usable = np.ones(engine.count, bool) if valid is None else np.asarray(valid, bool)
-        special, marked = not_finite(engine, values, usable, states[k : k + 1])
-        plain = np.where(marked, special, totals[k + 1])
-        if np.isfinite(plain[~marked]).all():
-            out.append((plain, None))
-            continue
-        digits, exponent = exact.float_digits(values, usable & np.isfinite(values))
-        exactly = engine.exact_pass(None, digits[None], states[k : k + 1])[1].astype(object)
-        exactly[marked] = special[marked]
-        out.append((exactly, exponent))
-    return out
+        special, marked = not_finite(engine, values[k], states[k : k + 1])
+        found = np.where(marked, special, sums[k])
+        beyond = ~np.isfinite(found) & ~marked
+        if beyond.any():
+            finite = np.where(np.isfinite(values[k : k + 1]), values[k : k + 1], 0.0)
+            found = found.astype(object)
+            found[beyond] = engine.decimal_pass(finite, states[k : k + 1], beyond)[1][beyond]
+        sums[k] = found
+    return sums
 
 
-def not_finite(engine: Passes, values: np.ndarray, usable: np.ndarray, states: np.ndarray) -> tuple:
+def not_finite(engine: Passes, values: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sums that values which are NaN or infinite make so, however large the others are: (sums, where there are any)."""
-    kinds = np.stack([np.isnan(values), values == np.inf, values == -np.inf]) & usable
+    kinds = np.stack([np.isnan(values), values == np.inf, values == -np.inf])
     if not kinds.any():
         nothing = np.zeros(int(engine.blocks.lanes.sum()))
         return nothing, nothing != 0

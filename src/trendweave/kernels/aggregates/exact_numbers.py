@@ -1,15 +1,17 @@
-"""Exact numbers of any size: limbs to Python integers, values to digits, floats to fixed point and back.
+"""Numbers of any size: limbs to Python integers, values to digits, decimals for sums beyond floats.
 
 An int64 array holds what fits; beyond that results are object arrays of Python integers. Never a wrong number.
 """
 
-import math
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from functools import partial
 
 import numpy as np
 
 DIGIT_BITS = 30
 INT64 = np.iinfo(np.int64)
+#: Sums of floats beyond all floats: as precise, and of any size.
+DECIMALS = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
 def value_bits(values: np.ndarray) -> int:
@@ -103,49 +105,11 @@ def narrow_integers(numbers: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def float_digits(values: np.ndarray, valid: np.ndarray) -> tuple:
-    """Finite floats as exact fixed-point numbers: (int64[digits, n] base 2**30, exponent): value = number *
-    2**exponent."""
-    mantissa, exponent = np.frexp(np.where(valid, values, 0.0))
-    whole = np.ldexp(mantissa, 53).astype(np.int64)
-    exponent = exponent.astype(np.int64) - 53
-    used = whole != 0
-    if not used.any():
-        return np.zeros((1, values.size), np.int64), 0
-    # drop trailing zero bits so that short decimals and whole numbers stay short
-    trailing = np.zeros(values.size, np.int64)
-    trailing[used] = np.log2((whole[used] & -whole[used]).astype(np.float64)).astype(np.int64)
-    whole >>= trailing
-    exponent = np.where(used, exponent + trailing, 0)
-    lowest = int(exponent[used].min())
-    offset = np.where(used, exponent - lowest, 0)
-    lengths = np.where(used, np.frexp(np.abs(whole).astype(np.float64))[1], 0)
-    digits = int((offset + lengths).max()) // DIGIT_BITS + 3
-    out = np.zeros((digits, values.size), np.int64)
-    rows = np.arange(values.size)
-    sign = np.sign(whole)
-    magnitude = np.abs(whole)
-    for part, at in ((magnitude & (2**27 - 1), offset), (magnitude >> 27, offset + 27)):
-        moved = part << (at % DIGIT_BITS)
-        place = at // DIGIT_BITS
-        out[place, rows] += sign * (moved & (2**DIGIT_BITS - 1))
-        out[place + 1, rows] += sign * (moved >> DIGIT_BITS)
-    while digits > 1 and not out[digits - 1].any():
-        digits -= 1
-    return out[:digits], lowest
-
-
-def scale(number: int | float, exponent: int, divisor: int = 1) -> float:
-    """number * 2**exponent / divisor, correctly rounded; infinite if too large. Floats are not finite, and stay so."""
-    if isinstance(number, float):
-        return number
-    number = int(number)
-    try:
-        if exponent >= 0:
-            return (number << exponent) / divisor
-        return number / (divisor << -exponent)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
+def as_decimals(values: np.ndarray) -> np.ndarray:
+    """Floats as decimals, which have no largest one."""
+    found = np.empty(values.shape, object)
+    found.reshape(-1)[:] = list(map(Decimal, values.reshape(-1).tolist()))
+    return found
 
 
 def order_codes(values: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@ does not fit."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from decimal import localcontext
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from trendweave.kernels.inputs import (
     QueryLanes,
     Rows,
     Selection,
+    Template,
     Way,
 )
 from trendweave.kernels.loops.fold import fold_shape
@@ -27,7 +29,7 @@ from trendweave.kernels.loops.plan import Columns, LoopPlan, choose_methods, mak
 from trendweave.kernels.loops.propagate import write_propagate
 from trendweave.kernels.loops.run import interprets, is_interpreted, run_loop
 from trendweave.kernels.loops.slide import run_slide
-from trendweave.kernels.loops.vectors import Numbers, Shape
+from trendweave.kernels.loops.vectors import INTERPRETED, Numbers, Shape
 from trendweave.kernels.query_masks import ALL, QueryMasks, check_queries, find_accepted, masks_of, split_masks
 
 LANE_NUMBERS = 256  # numbers of a vertex vector that blocks of overlapping windows aim at
@@ -87,9 +89,11 @@ class Engine:
     """One call's rows, template and conditions, ready for several passes over the same blocks of windows."""
 
     def __init__(
-        self, rows, template, conditions, selection, force_way=None, start_guards=None, final_guards=None,
-        memory_limit=0, kernel=None, queries=None,
-    ):  # fmt: skip
+        self, rows: Rows, template: Template, conditions: Sequence | None, selection: Selection,
+        force_way: str | None = None, start_guards: Mapping[int, np.ndarray] | None = None,
+        final_guards: Mapping[int, np.ndarray] | None = None, memory_limit: int = 0, kernel: Kernel | None = None,
+        queries: QueryLanes | None = None,
+    ) -> None:  # fmt: skip
         self.queries = queries
         self.rows = shut_out_rows(normalise_rows(rows))
         self.template = template
@@ -184,7 +188,7 @@ class Engine:
             values.shape[1], row_results is not None,
         )  # fmt: skip
         steps = count_steps(self.blocks, plan, shape)  # of all blocks: a few of many are run as the others will be
-        interpreted = interprets(steps, plan) or numbers is Numbers.EXACT
+        interpreted = interprets(steps, plan) or numbers in INTERPRETED
         shape = replace(shape, packs=lanes and not interpreted)
         bits = limb_bits(blocks, len(plan.variable), bits_at_most)
         kind = NUMBER_TYPES.get(numbers, np.int64)
@@ -198,23 +202,21 @@ class Engine:
         run_loop("propagate", text, takes, {**more, **found}, interpreted)
         return results, fits, bits
 
-    def fold(
-        self, blocks, values: np.ndarray, states: np.ndarray, exact_numbers: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def fold(self, blocks, values: np.ndarray, states: np.ndarray, numbers: Numbers) -> tuple[np.ndarray, np.ndarray]:
         """Totals of all windows and whether they fit, for a template without conditions."""
         shape = fold_shape(self.template, states, Numbers.FLOAT64, self.rows.letters.shape[1])
         steps = int((blocks.row_end - blocks.row_start).sum()) * shape.components
         steps *= shape.past + sum(map(len, shape.sources))
         key = shape
-        if exact_numbers:
-            shape = replace(shape, numbers=Numbers.EXACT if sums_exactly(steps, key) else Numbers.INT64)
-        numbers, overlapping = shape.numbers, self.overlap > 1
+        if numbers is Numbers.INT64 and sums_exactly(steps, key):
+            numbers = Numbers.EXACT
+        shape, overlapping = replace(shape, numbers=numbers), self.overlap > 1
         if not blocks.lanes.size or not self.count:
             return np.zeros((0, shape.components)), np.ones(0, np.bool_)
         if not overlapping and not shape.is_written:  # too large to be written out: as any other template
             found, of_blocks, _ = self.run(blocks, values[:, None, :], states, numbers)
             return found, of_blocks
-        interpreted, kind = interprets(steps, key) or numbers is Numbers.EXACT, NUMBER_TYPES.get(numbers, np.int64)
+        interpreted, kind = interprets(steps, key) or numbers in INTERPRETED, NUMBER_TYPES.get(numbers, np.int64)
         if overlapping:
             results = np.zeros((int(blocks.offset[-1]), shape.components), kind)
             return results, run_slide(shape, blocks, self.rows, values, results, interpreted)
@@ -223,16 +225,15 @@ class Engine:
         fits = run_fold(shape, (blocks.row_start, blocks.row_end), self.rows, values, vectors, interpreted)
         return sum_ends(shape, vectors), fits
 
-    def exact_pass(self, values: np.ndarray, digits, states: np.ndarray) -> list:
-        """Exact totals per window: the number of trends, then each linear component. `values` int64[k, n] or None if
-        only `digits` int64[k, d, n] can hold them."""
+    def exact_pass(self, values: np.ndarray, states: np.ndarray) -> list:
+        """Exact totals per window: the number of trends, then each linear component."""
         numbers = 1 + states.shape[0]
         blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
         total = int(blocks.offset[-1])
         small = np.zeros((total, numbers), np.int64)
         pending = np.arange(blocks.lanes.size)
-        if values is not None and self.sums_totals:
-            small, fits = self.fold(blocks, values, states, exact_numbers=True)
+        if self.sums_totals:
+            small, fits = self.fold(blocks, values, states, Numbers.INT64)
             if not fits.all():
                 repeating = find_repeating_variable(self.template)
                 if repeating is not None and numbers == 1:
@@ -243,22 +244,19 @@ class Engine:
             else:
                 pending = pending[:0]
         elif sums_exactly(self.steps_of(numbers), self.plan(True)[0]):
-            found, _, _ = self.run(blocks, python_integers(values, digits), states, Numbers.EXACT)
+            found, _, _ = self.run(blocks, values[:, None, :].astype(object), states, Numbers.EXACT)
             return [found[:, k] for k in range(numbers)]
-        elif values is not None and self.likely_fits(blocks, values, states):
+        elif self.likely_fits(blocks, values, states):
             small, fits, _ = self.run(blocks, values[:, None, :], states, Numbers.INT64)
             pending = np.flatnonzero(~fits)
         columns = [small[:, k] for k in range(numbers)]
         if pending.size == 0:
             return columns
-        at_most = exact.DIGIT_BITS
-        if values is not None:
-            bits = exact.value_bits(values)
-            if bits <= 31:
-                at_most = INT64_BITS - max(bits, 1)
-                digits = values[:, None, :]
-            else:
-                digits = exact.to_digits(values, -(-bits // exact.DIGIT_BITS))
+        bits, at_most, digits = exact.value_bits(values), exact.DIGIT_BITS, values[:, None, :]
+        if bits <= 31:
+            at_most = INT64_BITS - max(bits, 1)
+        else:
+            digits = exact.to_digits(values, -(-bits // exact.DIGIT_BITS))
         positions = np.arange(total)
         limbs = FIRST_LIMBS
         while pending.size:
@@ -268,11 +266,11 @@ class Engine:
             blocks = select_blocks(blocks, pending)
             blocks = narrow_blocks(blocks, self.rows, self.lanes_for(numbers * LIMBS_EXPECTED))
             self.check_memory(blocks, numbers * limbs)
-            wide, fits, bits = self.run(blocks, digits, states, Numbers.LIMBS, limbs, at_most)
+            wide, fits, of_limbs = self.run(blocks, digits, states, Numbers.LIMBS, limbs, at_most)
             done = np.repeat(fits, blocks.lanes)
-            bits = np.repeat(bits, blocks.lanes)[done]
+            of_limbs = np.repeat(of_limbs, blocks.lanes)[done]
             for k in range(numbers):
-                part = exact.from_limbs(wide[done, k::numbers], bits)
+                part = exact.from_limbs(wide[done, k::numbers], of_limbs)
                 if part.dtype == object and columns[k].dtype != object:
                     columns[k] = columns[k].astype(object)
                 columns[k][positions[done]] = part
@@ -312,10 +310,26 @@ class Engine:
         numbers = 1 + states.shape[0]
         blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
         if self.sums_totals:
-            out, _ = self.fold(blocks, values, states, exact_numbers=False)
+            out, _ = self.fold(blocks, values, states, Numbers.FLOAT64)
         else:
             out, _, _ = self.run(blocks, values[:, None, :], states, Numbers.FLOAT64)
         return [out[:, k] for k in range(numbers)]
+
+    def decimal_pass(self, values: np.ndarray, states: np.ndarray, wanted: np.ndarray) -> list:
+        """Totals of floats as decimals, in the windows that are wanted."""
+        numbers = 1 + states.shape[0]
+        blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
+        chosen = np.logical_or.reduceat(wanted, blocks.offset[:-1])
+        places = np.repeat(chosen, blocks.lanes)
+        blocks, decimals = select_blocks(blocks, np.flatnonzero(chosen)), exact.as_decimals(values)
+        with localcontext(exact.DECIMALS):
+            if self.sums_totals and self.overlap == 1:
+                found, _ = self.fold(blocks, decimals, states, Numbers.DECIMAL)
+            else:
+                found, _, _ = self.run(blocks, decimals[:, None, :], states, Numbers.DECIMAL)
+        totals = np.zeros((wanted.size, numbers), object)
+        totals[places] = found
+        return list(totals.T)
 
     def extremum_pass(self, codes: np.ndarray, states: np.ndarray) -> list:
         """The largest code per window; NO_TREND or NO_VALUE where there is none."""
@@ -341,12 +355,3 @@ def limb_bits(blocks, states: int, at_most: int) -> np.ndarray:
     """Bits per limb of each block, such that the sum over all vertices stays below 2**62."""
     vertices = (blocks.row_end - blocks.row_start) * states + 1
     return np.minimum(INT64_BITS - np.floor(np.log2(vertices)).astype(np.int64) - 1, at_most)
-
-
-def python_integers(values: np.ndarray | None, digits: np.ndarray | None) -> np.ndarray:
-    """Values, or what their digits stand for, as Python's integers: object[k, 1, n]."""
-    if values is not None:
-        return values[:, None, :].astype(object)
-    assert digits is not None, "values come in one of two forms"
-    scale = np.array([1 << exact.DIGIT_BITS * digit for digit in range(digits.shape[1])], object)
-    return (digits.astype(object) * scale[:, None]).sum(axis=1, keepdims=True)

@@ -77,10 +77,8 @@ class _Lanes:
         sets = np.bitwise_and(word >> bit, np.uint64(1)).astype(bool)
         self.places = 2 + np.unique(lanes.value[sets]).size
 
-    def exact_pass(self, values: np.ndarray | None, digits: np.ndarray | None, states: np.ndarray) -> list:
+    def exact_pass(self, values: np.ndarray, states: np.ndarray) -> list:
         """Exact totals."""
-        if values is None:
-            raise UnfitError
         shape = self._shape(states)
         if sums_exactly(self._steps(shape), shape):
             return list(self._run(shape, values.astype(object), Numbers.EXACT).T)
@@ -92,8 +90,12 @@ class _Lanes:
             raise UnfitError
         return list(self._run(self._shape(states), values, Numbers.FLOAT64).T)
 
+    def decimal_pass(self, values: np.ndarray, states: np.ndarray, wanted: np.ndarray) -> list:
+        """None: floats are not summed beside exact counts."""
+        raise UnfitError
+
     def extremum_pass(self, codes: np.ndarray, states: np.ndarray) -> list:
-        """No largest codes."""
+        """None."""
         raise UnfitError
 
     def _shape(self, states: np.ndarray) -> ByValueShape:
@@ -126,7 +128,7 @@ class _Lanes:
         given = fold_arguments(fold, self.rows, (self.blocks.row_start, self.blocks.row_end), values) | {
             "places": self.places, "value_of": np.ascontiguousarray(self.lanes.value, np.int64).copy(),
             "place_of": np.zeros(int(self.lanes.value.max(initial=0)) + 1, np.int64),
-            "total": np.zeros(2 * room, kind), **{name: np.zeros(self.places, kind) for name in ("count", "amount")},
+            "total": np.zeros(2 * room, kind), "count": np.zeros(self.places, kind),
             "codes": np.zeros(len(self.tests) * self.places, np.int64),
             "previous": _stack([test.previous for test in self.tests]),
             "following": _stack([test.next for test in self.tests]),

@@ -15,7 +15,7 @@ from trendweave.kernels.loops.vectors import Numbers, Shape
 from trendweave.kernels.query_masks import QueryMasks
 
 #: Types of arrays, where they are not int64.
-NUMBER_TYPES: dict[Numbers, Any] = {Numbers.EXACT: object, Numbers.FLOAT64: np.float64}
+NUMBER_TYPES: dict[Numbers, Any] = {Numbers.EXACT: object, Numbers.DECIMAL: object, Numbers.FLOAT64: np.float64}
 
 
 def count_steps(blocks, plan: LoopPlan, shape: Shape) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from decimal import localcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from trendweave.kernels.aggregates.entry import (
     Measured,
     Places,
     find_states,
+    read_floats,
     read_linear,
     read_values,
     sort_out,
@@ -32,8 +33,6 @@ from trendweave.kernels.loops.matrices import LIMB_BITS, run_apply, run_fold
 from trendweave.kernels.loops.run import interprets
 from trendweave.kernels.loops.vectors import Numbers
 
-#: Sums of floats beyond all floats: as precise, and of any size.
-DECIMALS = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 #: Added to codes that two numbers which are no codes stand among.
 _SHIFT = 2**64
 
@@ -249,7 +248,7 @@ def _fold_wide(
     for row, numbers, is_odd in zip(given, plain, values[1][:, index], strict=True):
         row[:] = widen_codes(numbers, is_odd) if group.kind is np.int64 else _widen(group, numbers)
     numbers = np.array(starts, object)
-    with localcontext(DECIMALS):
+    with localcontext(exact.DECIMALS):
         run_fold(shape, runs, some, given, numbers, True)
     for one, cells in zip(chosen.tolist(), numbers.tolist(), strict=True):
         maps.wide[one] = cells
@@ -351,10 +350,9 @@ def _widen(group: Group, numbers: np.ndarray) -> Any:
     """Numbers as those of any size."""
     if group.shape.numbers is Numbers.INT64:
         return numbers.tobytes()
-    plain = numbers.tolist()
     if group.shape.numbers is Numbers.LARGEST:
         return widen_codes(numbers, numbers > NO_VALUE)
-    return [Decimal(number) for number in plain]
+    return exact.as_decimals(numbers).tolist()
 
 
 # Windows of summaries
@@ -385,10 +383,10 @@ def finish(algebra: Algebra, summaries: Summaries, low: np.ndarray, high: np.nda
         known: np.ndarray | None
         if sums is not None and measure.kind in (Measure.MIN, Measure.MAX):
             column, known = _read_extremum(measure, sums)
-        elif sums is not None and measure.floats and algebra.exact and sums.dtype == object:
-            column, known = _read_decimals(sums, counts)
+        elif sums is not None and measure.floats:
+            column, known = read_floats(counts, sums)
         else:
-            column, known = read_linear(counts, sums, None)
+            column, known = read_linear(counts, sums)
         columns.append(column)
         valid.append(known)
     return Results(found, np.zeros(found.size, np.int64), tidy(totals[0][0][found]), tuple(columns), tuple(valid))
@@ -403,16 +401,6 @@ def _read_extremum(measure: Measured, codes: np.ndarray) -> tuple[np.ndarray, np
         known = codes > NO_VALUE
     codes = np.where(known, codes if measure.kind == Measure.MAX else ~codes, 0)
     return exact.values_of_codes(codes, measure.floats), known
-
-
-def _read_decimals(sums: np.ndarray, counts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """(values, valid) of sums and averages that are beyond floats on the way."""
-    if counts is None:
-        return sums.astype(np.float64), None
-    known = np.asarray(counts != 0, np.bool_)
-    with localcontext(DECIMALS):
-        pairs = zip(sums.tolist(), counts.tolist(), strict=True)
-        return np.array([float(Decimal(one) / int(n)) if n else 0.0 for one, n in pairs], np.float64), known
 
 
 def _apply_all(group: Group, maps: Maps, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -439,7 +427,7 @@ def _apply_all(group: Group, maps: Maps, low: np.ndarray, high: np.ndarray) -> n
         cells = [unpack(words, group.cells) for words in cells]
     wide = np.zeros((chosen.size, shape.components), object)
     bounds = place, place + (high - low)[chosen]
-    with localcontext(DECIMALS):
+    with localcontext(exact.DECIMALS):
         run_apply(_wide_shape(replace(group, shape=shape)), np.array(cells, object), bounds, wide, True)
     results = results.astype(object)
     results[chosen] = wide

@@ -27,11 +27,16 @@ class Numbers(StrEnum):
     """What vectors hold."""
 
     EXACT = "exact"  # Python's integers: interpreted only
+    DECIMAL = "decimal"  # sums beyond floats: interpreted only
     INT64 = "int64"  # checked: blocks whose numbers do not fit are told
     LIMBS = "limbs"
     FLOAT64 = "float64"
     LARGEST = "largest"  # the largest value so far, as a code
     LATEST = "latest"  # the latest time at which a trend began
+
+
+#: Numbers that only Python has.
+INTERPRETED = (Numbers.EXACT, Numbers.DECIMAL)
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,12 @@ import pyarrow.compute as pc
 
 from trendweave.errors import TrendweaveError
 from trendweave.language.printer import print_expression
-from trendweave.planning.plan import GroupColumn, KeyColumn, SessionWindow
+from trendweave.planning.plan import KeyColumn, SessionWindow
 from trendweave.planning.preparation import Preparation, prepare
 from trendweave.programs.program import Carry, Output, PartialResults, Program, Scope, Steps
 from trendweave.programs.shared.constant_index import VariableRules, index_variables
 from trendweave.programs.shared.copies import Copies, RowCopies
+from trendweave.programs.shared.members import MemberParts, by_member, group_by_member
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import SharedRows
 from trendweave.programs.shared.unit import MEMBER, Found, MemberError, Part, Unit, UnitStep
@@ -33,13 +34,10 @@ from trendweave.programs.trends.program import (
 )
 from trendweave.programs.trends.session_steps import SessionSteps
 from trendweave.programs.trends.steps import TrendSteps
-from trendweave.results.partial_table import group_names
 from trendweave.rows.encoded import CHUNK, LETTERS, TIME
 from trendweave.sharing.constants import Alike
 
 T = TypeVar("T")
-#: The type of a rule's number.
-_NUMBER = pa.int32()
 
 
 @dataclass(frozen=True)
@@ -104,12 +102,11 @@ class AlikeUnit(Unit):
 
     def _finish(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Found]:
         if self._comes_in_order:
-            for batch in batches:
-                yield Found(_put_first(pa.Table.from_batches([batch])), None)
+            yield from (Found(by_member(pa.Table.from_batches([batch])), None) for batch in batches)
             return
         found = [pa.Table.from_batches([batch]) for batch in batches]
         if found:
-            yield Found(_put_first(_sort_by_member(pa.concat_tables(found))), None)
+            yield Found(by_member(pa.concat_tables(found)), None)
 
     @property
     def _comes_in_order(self) -> bool:
@@ -125,7 +122,7 @@ class AlikeUnit(Unit):
     # In parts
 
     def mergers(self) -> tuple[PartialResults | None, ...]:
-        return (None if self.base.partials() is None else AlikeParts(self),)
+        return (None if self.base.partials() is None else self._partials,)
 
     def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
         if self.mergers()[0] is None:
@@ -136,12 +133,12 @@ class AlikeUnit(Unit):
                 yield Part(part, 0)
 
     def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
-        return Found(_put_first(_sort_by_member(self._partials.merge(parts, scope))), None)
+        return Found(self._partials.merge(parts, scope), None)
 
     @property
-    def _partials(self) -> PartialAggregates:
+    def _partials(self) -> MemberParts:
         assert isinstance(self.inner, TrendAggregates), "only aggregates are merged"
-        return PartialAggregates(self.inner)
+        return MemberParts(PartialAggregates(self.inner))
 
     # Piece by piece
 
@@ -225,31 +222,6 @@ class AlikeUnit(Unit):
         return pa.array(["; ".join(row) for row in zip(*columns, strict=True)])
 
 
-@dataclass(frozen=True, slots=True)
-class AlikeParts:
-    """Parts of aggregates of all rules, merged by rule, window and group."""
-
-    unit: AlikeUnit
-    of_stretches = False
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.unit._partials.schema
-
-    @property
-    def together(self) -> tuple[str, ...]:
-        """Where rows are limited, groups of a window meet: those of one rule."""
-        names = self.unit._partials.together
-        own = group_names(self.unit.inner.plan)[0]
-        return names if own in names else (*names, own)
-
-    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        return self.unit._partials.compute(rows, scope)
-
-    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        return self.unit._partials.merge(parts, scope)
-
-
 def bind_alike(alike: Alike, member: Program) -> AlikeUnit:
     """The unit of plans that differ in constants.
 
@@ -262,18 +234,10 @@ def bind_alike(alike: Alike, member: Program) -> AlikeUnit:
     wide = replace(alike.wide_plan, text=text)
     own = prepare(wide, member.type)
     preparation, columns = _with_compared(own, alike)
-    plan = replace(
-        alike.plan,
-        text=text,
-        partition_key=(KeyColumn((MEMBER,), None, nullable=False), *wide.partition_key),
-        groups=(GroupColumn(MEMBER, (MEMBER,), None, apart=True), *wide.groups),
-    )
-    inner = replace(
-        member,
-        plan=plan,
-        prepared=replace(own, partition_key=(MEMBER, *own.partition_key)),
-        events=member.events.append(pa.field(MEMBER, _NUMBER)),
-    )
+    keys = (KeyColumn((MEMBER,), None, nullable=False), *wide.partition_key)
+    plan = replace(alike.plan, text=text, partition_key=keys)
+    prepared = replace(own, partition_key=(MEMBER, *own.partition_key))
+    inner = group_by_member(replace(member, plan=plan, prepared=prepared))
     base = replace(member, plan=wide, prepared=preparation)
     return AlikeUnit(alike, base, inner, index_variables(alike, tuple(columns)))
 
@@ -319,15 +283,3 @@ def _with_compared(preparation: Preparation, alike: Alike) -> tuple[Preparation,
     names = {expression: name for name, expression in preparation.columns}
     columns = [names.setdefault(compared.value, f"c{len(names)}") for compared in alike.compared]
     return replace(preparation, columns=tuple((name, value) for value, name in names.items())), columns
-
-
-def _put_first(table: pa.Table) -> pa.Table:
-    """The number of the rule stands behind the window where a group stands."""
-    return table.select([MEMBER, *(name for name in table.column_names if name != MEMBER)])
-
-
-def _sort_by_member(table: pa.Table) -> pa.Table:
-    numbers = table.column(MEMBER).to_numpy()
-    if (numbers[1:] >= numbers[:-1]).all():
-        return table
-    return table.take(pa.array(np.argsort(numbers, kind="stable")))

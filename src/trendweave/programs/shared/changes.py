@@ -18,9 +18,9 @@ from trendweave.errors import DataError, Problem
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
 from trendweave.programs.carry import name_owner
+from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import FAMILY, MEETS, Needs, Program
-from trendweave.programs.shared.preparing import prepare_shared_rows
-from trendweave.programs.shared.rows import RowsPlan, name_column
+from trendweave.programs.shared.rows import name_column
 from trendweave.rows.encoded import APART, CHUNK, TIME
 
 #: Columns of rows that do not come from events.
@@ -171,7 +171,7 @@ class Roster:
         return replace(self, since={name: came for name, came in self.since.items() if name not in gone})
 
 
-def rewrite_rows(rows: pa.Table, plan: RowsPlan, needs: Needs, events: pa.Schema) -> pa.Table:
+def rewrite_rows(rows: pa.Table, needs: Needs, events: pa.Schema) -> pa.Table:
     """Rows of one workload as rows of another: made again from the columns of events that they hold.
 
     Queries that stayed read columns that were read before. Others are not there since those rows came, so that what was
@@ -179,8 +179,7 @@ def rewrite_rows(rows: pa.Table, plan: RowsPlan, needs: Needs, events: pa.Schema
 
     Args:
         rows: Rows that hold every column that was read (`plan_rows(..., whole=True)`).
-        plan: The columns and bits of the other workload's rows.
-        needs: What its queries need together.
+        needs: What the queries of the other workload need together.
         events: The columns of events.
 
     Returns:
@@ -192,7 +191,7 @@ def rewrite_rows(rows: pa.Table, plan: RowsPlan, needs: Needs, events: pa.Schema
         columns[name] = _read_again(rows, kept, events.field(name).type)
     along = [name for name in _ALONG if name in rows.column_names]
     columns |= {name: rows.column(name) for name in along}
-    return prepare_shared_rows(plan, needs, pa.table(columns), along)[0]
+    return prepare_rows(needs, pa.table(columns), along)[0]
 
 
 def _read_again(rows: pa.Table, name: str, kind: pa.DataType) -> pa.ChunkedArray | pa.Array:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.programs.program import TRENDS
-from trendweave.programs.shared.since import Beginning, leave_out
+from trendweave.programs.shared.since import Beginning, RowFilter
 from trendweave.programs.shared.unit import MEMBER, Found
 from trendweave.results.types import ResultColumn, result_schema
 from trendweave.results.united_columns import Notes, widen
@@ -23,7 +23,7 @@ class NamedRows:
 
     columns: tuple[ResultColumn, ...]
     names: tuple[tuple[str, ...], ...]
-    begins: tuple[Beginning | None, ...] = ()
+    begins: Mapping[str, Beginning] = field(default_factory=dict)
     notes: Notes = field(default_factory=dict)
 
     @cached_property
@@ -32,8 +32,10 @@ class NamedRows:
 
     def write(self, found: Found) -> Iterator[pa.RecordBatch]:
         """Batches with the columns of the workload; a hidden column of counts stays the last."""
-        if any(self.begins):
-            found = replace(found, table=leave_out(found, self.begins))
+        rows = self._name(found)
+        return RowFilter(None, self.begins).keep(rows) if self.begins else rows
+
+    def _name(self, found: Found) -> Iterator[pa.RecordBatch]:
         if found.member is not None:
             for name in self.names[found.member]:
                 for batch in found.table.to_batches():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.filter_index import count_near, keep_near, list_near, merge_rows
+from trendweave.kernels.filter_index import keep_near
 from trendweave.planning.plan import Plan, Template
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.shared.constant_index import VariableMatches, VariableRules, match_variable
@@ -41,6 +41,11 @@ class _Listed:
     starts: np.ndarray
     row: np.ndarray
     letters: np.ndarray
+
+    @property
+    def rules(self) -> np.ndarray:
+        """The rule of each row."""
+        return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +160,21 @@ class RowCopies:
         return first_row[reach[0][encoded.tick]], first_row[reach[1][encoded.tick]]
 
     def _count_near(self, lists: dict[int, _Listed], rules: int) -> np.ndarray:
-        counts = np.zeros(rules, np.int64)
         if self._near is None or not self._near.rows.size:
-            return counts
+            return np.zeros(rules, np.int64)
         if self._anchor is None:
-            return counts + self._near.rows.size
-        anchor = lists[self._anchor]
-        count_near(anchor.starts, anchor.row, self._near.first, self._near.end, counts)
-        return counts
+            return np.full(rules, self._near.rows.size)
+        _, sizes = self._find_ranges(lists[self._anchor])
+        return np.diff(np.concatenate([[0], np.cumsum(sizes)])[lists[self._anchor].starts])
+
+    def _find_ranges(self, anchor: _Listed) -> tuple[np.ndarray, np.ndarray]:
+        """Per anchor of each rule, the first row near it that is near none before it, and how many there are."""
+        assert self._near is not None, "there are rows near others"
+        first, end = self._near.first[anchor.row], self._near.end[anchor.row]
+        goes_on = np.ones(first.size, np.bool_)
+        goes_on[anchor.starts[:-1][np.diff(anchor.starts) > 0]] = False
+        first[goes_on] = np.maximum(first[goes_on], end[np.flatnonzero(goes_on) - 1])
+        return first, np.maximum(end - first, 0)
 
     def _copy(self, lists: dict[int, _Listed], first: int, near: np.ndarray) -> Copies:
         parts = list(lists.values())
@@ -180,8 +192,9 @@ class RowCopies:
         if self._anchor is None:
             row = np.tile(self._near.rows, counts.size)
         else:
-            anchor, row = lists[self._anchor], np.empty(int(starts[-1]), np.int64)
-            list_near(anchor.starts, anchor.row, self._near.first, self._near.end, self._near.rows, row)
+            first, sizes = self._find_ranges(lists[self._anchor])
+            places = np.repeat(first - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(starts[-1]))
+            row = self._near.rows[places]
         return _Listed(starts, row, self._letters[row] & self._free)
 
 
@@ -218,13 +231,16 @@ def _take(listed: _Listed, low: int, high: int) -> _Listed:
 
 
 def _merge(left: _Listed, right: _Listed) -> _Listed:
-    total, words = left.row.size + right.row.size, left.letters.shape[1]
-    starts, row = np.zeros(left.starts.size, np.int64), np.empty(total, np.int64)
-    letters = np.empty((total, words), np.uint64)
-    both = (np.ascontiguousarray(left.letters), np.ascontiguousarray(right.letters))
-    merge_rows(left.starts, left.row, both[0], right.starts, right.row, both[1], starts, row, letters)
-    size = int(starts[-1])
-    return _Listed(starts, row[:size], letters[:size])
+    """Rows of both lists; one that is in both is there once, with the letters of both."""
+    width = 1 + max(int(left.row.max(initial=0)), int(right.row.max(initial=0)))
+    place = np.concatenate([left.rules * width + left.row, right.rules * width + right.row])
+    order = np.argsort(place, kind="stable")
+    place, letters = place[order], np.concatenate([left.letters, right.letters])[order]
+    again = place[1:] == place[:-1]
+    letters[:-1][again] |= letters[1:][again]
+    kept = np.concatenate([[True], ~again])[: place.size]
+    starts = np.searchsorted(place[kept], np.arange(left.starts.size) * width)
+    return _Listed(starts, place[kept] % width, letters[kept])
 
 
 def _cut(sizes: np.ndarray, most: int) -> list[tuple[int, int]]:

@@ -6,8 +6,7 @@ brings parts together needs to know nothing about queries, and moves few, large 
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,13 +14,13 @@ from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from trendweave.programs.program import PartialResults, Scope
 from trendweave.programs.shared.columns import NamedRows
 from trendweave.programs.shared.rows import SharedRows
 from trendweave.programs.shared.unit import Found, Part, Unit
 from trendweave.rows.arrow_bytes import as_stream, from_stream
+from trendweave.rows.hashing import hash_rows
 
 SLOT, PAYLOAD = "slot", "payload"
 SCHEMA = pa.schema([(SLOT, pa.int32()), ("member", pa.int32()), (PAYLOAD, pa.large_binary()), ("filter", pa.string())])
@@ -99,7 +98,8 @@ class SharedParts:
         if not merger.together:
             yield self._slot(number, part.merger, 0), part.table
             return
-        places = (hash_values([part.table.column(name) for name in merger.together]) % _SLOTS).astype(np.int64)
+        columns = [part.table.column(name) for name in merger.together]
+        places = (hash_rows(columns, part.table.num_rows) % np.uint64(_SLOTS)).astype(np.int64)
         for place in np.unique(places):
             own = places == place
             yield self._slot(number, part.merger, int(place)), part.table.filter(pa.array(own))
@@ -124,14 +124,3 @@ class SharedParts:
     def _write_rows(self, found: Found, row_filter: str | None) -> Iterator[pa.RecordBatch]:
         rows = self.named.write(found)
         return rows if row_filter is None else self.keep(row_filter, rows)
-
-
-def hash_values(columns: Sequence[pa.ChunkedArray]) -> np.ndarray:
-    """A number per row that is the same wherever the values are: processes, machines, tables."""
-    mixed = np.zeros(len(columns[0]) if columns else 0, np.uint64)
-    for column in columns:
-        encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
-        codes = np.array([zlib.crc32(repr(value).encode()) for value in encoded.dictionary.to_pylist()], np.uint64)
-        mixed = mixed * np.uint64(0x9E3779B97F4A7C15) + codes[encoded.indices.to_numpy()]
-        mixed ^= mixed >> np.uint64(29)
-    return mixed

@@ -14,6 +14,7 @@ import pyarrow as pa
 from trendweave.errors import DataError, Problem
 from trendweave.planning.plan import Path
 from trendweave.programs.bound import describe_key
+from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import (
     EVERYTHING,
     FAMILY,
@@ -42,7 +43,6 @@ from trendweave.programs.shared.merged.unit import bind_merged
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.needs import unite_needs
 from trendweave.programs.shared.partials import SharedParts
-from trendweave.programs.shared.preparing import prepare_shared_rows
 from trendweave.programs.shared.rows import MeetBy, RowsPlan, SharedRows, plan_rows
 from trendweave.programs.shared.since import Beginning, RowFilter, find_beginning
 from trendweave.programs.shared.steps import END, FIRST, AtTheEnd, SharedSteps
@@ -122,10 +122,9 @@ class Shared:
 
     @cached_property
     def named(self) -> NamedRows:
-        members = zip(self.plan.plans, self.since, strict=True)
-        kind = time_type(self.moment)
-        begins = tuple(find_beginning(plan, kind, since) for plan, since in members)
-        return NamedRows(self.result, self.names, begins, self.notes)
+        begins = {name: self.find_begin(name, since) for name, since in self.roster.since.items()}
+        known = {name: begin for name, begin in begins.items() if begin is not None}
+        return NamedRows(self.result, self.names, known, self.notes)
 
     @property
     def schema(self) -> pa.Schema:
@@ -143,7 +142,7 @@ class Shared:
     # Rows
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        return prepare_shared_rows(self.rows, self.needs, events)
+        return prepare_rows(self.needs, events)
 
     def adopt(self, rows: pa.Table) -> pa.Table:
         """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
@@ -262,8 +261,11 @@ class Shared:
 
     def find_begin(self, name: str, since: int) -> Beginning | None:
         """From which rows on those of a query count that came at a time; None where it must not see earlier events."""
-        member = next(number for number, names in enumerate(self.names) if name in names)
-        return find_beginning(self.plan.plans[member], time_type(self.moment), since)
+        return find_beginning(self.plan.plans[self._member_of[name]], time_type(self.moment), since)
+
+    @cached_property
+    def _member_of(self) -> Mapping[str, int]:
+        return {name: number for number, names in enumerate(self.names) for name in names}
 
     @cached_property
     def carry_keys(self) -> tuple[str, ...]:
@@ -310,7 +312,7 @@ class Shared:
         return replace(self._bind_again(self._known_roster().settle(names), self._families()), renamed=tuple(renamed))
 
     def rewrite(self, rows: pa.Table) -> pa.Table:
-        return rewrite_rows(rows, self.rows, self.needs, self.events)
+        return rewrite_rows(rows, self.needs, self.events)
 
     def still_carried(self, carry: Carry) -> Carry:
         return keep_carries(rename_carries(carry, self.renamed), self.carry_keys)

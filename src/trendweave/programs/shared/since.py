@@ -8,7 +8,7 @@ are left out.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,6 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.outputs import window_names
 from trendweave.planning.plan import MovingWindow, SlidingWindow
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
-from trendweave.programs.shared.unit import MEMBER, Found
 from trendweave.results.united_columns import QUERY
 from trendweave.rows.times import TimeType, as_steps, moving_reach
 
@@ -57,31 +56,6 @@ def find_beginning(plan: QueryPlan, kind: TimeType, since: int | None) -> Beginn
             reach, exact = moving_reach(window, kind)
             return Beginning(window_names(window)[0], since + reach + (not exact), kind)
     return None
-
-
-def leave_out(found: Found, begins: Sequence[Beginning | None]) -> pa.Table:
-    """Only the rows of what begins late enough, per member."""
-    table = found.table
-    if not table.num_rows:
-        return table
-    if found.member is not None:
-        begin = begins[found.member]
-        kept = None if begin is None else as_steps(table.column(begin.column), begin.kind) >= begin.first
-    else:
-        kept = _find_kept(table, begins)
-    return table if kept is None or kept.all() else table.filter(pa.array(kept))
-
-
-def _find_kept(table: pa.Table, begins: Sequence[Beginning | None]) -> np.ndarray | None:
-    members = table.column(MEMBER).to_numpy()
-    kept: np.ndarray | None = None
-    for member in np.unique(members):
-        begin = begins[member]
-        if begin is not None:
-            own = np.flatnonzero(members == member)
-            kept = np.ones(members.size, np.bool_) if kept is None else kept
-            kept[own] = as_steps(table.column(begin.column).take(pa.array(own)), begin.kind) >= begin.first
-    return kept
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ from trendweave.planning.plan import MovingWindow, Path, Plan, SessionWindow, Sl
 from trendweave.planning.preparation import Preparation, order_ties, prepare
 from trendweave.programs.bound import BoundPlan
 from trendweave.programs.limits import check_rows, check_template
+from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import Flag, Needs, TimeCut
 from trendweave.programs.trends.detection import LIMITS, Limits
 from trendweave.results.types import Numbers, ResultColumn, base_columns, result_schema, trend_columns
 from trendweave.rows.closing import Closing
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import LETTERS
-from trendweave.rows.prepared import adopt_rows, prepare_rows
+from trendweave.rows.prepared import adopt_rows
 from trendweave.rows.times import TimeType, steps_of
 
 
@@ -101,7 +102,7 @@ class BoundTrends(BoundPlan):
         return tuple(name for key, name in keys if key.path in grouped)
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        rows, dropped = prepare_rows(self.plan, self.preparation, events, self.time, self.type)
+        rows, dropped = prepare_rows(self.needs, events)
         self._check_limits(rows)
         return rows, dropped
 

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.errors import ExecutionError, Problem, TrendweaveError
-from trendweave.kernels.aggregates.entry import read_extremum, read_linear
+from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.aggregates.entry import read_extremum, read_floats, read_linear
 from trendweave.kernels.many_queries import SharedResults
 from trendweave.planning.plan import AggregateColumn, GroupColumn
 from trendweave.programs.program import Scope
+from trendweave.programs.shared.members import MemberParts, by_member, group_by_member, name_member
 from trendweave.programs.shared.merged.inputs import UnitMeasures, UnitRows
-from trendweave.programs.shared.unit import MEMBER, Found, telling_member
+from trendweave.programs.shared.unit import Found, telling_member
 from trendweave.programs.trends.program import PartialAggregates, TrendAggregates
-from trendweave.results.partial_table import from_table, partial_schema, to_table
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.windows import window_columns
@@ -31,7 +31,7 @@ from trendweave.rows.windows import window_columns
 class Columns:
     """Queries of a unit that show the same columns, by their numbers inside it, and how these are written.
 
-    `members` are the numbers of the queries in the workload, `program` is that of the first.
+    `members` are the numbers of the queries in the workload; `program` is that of the first, with them as a group.
     """
 
     queries: tuple[int, ...]
@@ -39,108 +39,37 @@ class Columns:
     program: TrendAggregates
 
     @property
-    def merger(self) -> ColumnParts | None:
+    def merger(self) -> MemberParts | None:
         parts = self.program.partials()
-        return ColumnParts(self, parts) if isinstance(parts, PartialAggregates) else None
+        return MemberParts(parts) if isinstance(parts, PartialAggregates) else None
 
-    def write(self, found: MemberResults, scope: Scope) -> Found:
+    def write(self, found: TaskResult, scope: Scope) -> Found:
         """Result rows; where one of them cannot be written, the error says whose it is."""
-        try:
-            return self._write(found, scope)
-        except TrendweaveError:
-            for place in np.unique(found.place):
-                with telling_member(int(self.members[place])):
-                    self._write(found.of_query(int(place)), scope)
-            raise
 
-    def _write(self, found: MemberResults, scope: Scope) -> Found:
-        if len(self.queries) == 1:
-            return Found(self.program.write(found.result, scope), int(self.members[0]))
-        table = self.program.write(found.result, scope, {MEMBER: pa.array(self.members[found.place])})
-        return Found(table.select([MEMBER, *(name for name in table.column_names if name != MEMBER)]), None)
+        def take(own: np.ndarray) -> TaskResult:
+            return TaskResult(found.partials.take(own), [group.filter(pa.array(own)) for group in found.groups])
 
-
-@dataclass(frozen=True, slots=True)
-class MemberResults:
-    """Aggregates of several queries: the place of each entry's query among those of its columns."""
-
-    result: TaskResult
-    place: np.ndarray
-
-    def of_query(self, place: int) -> MemberResults:
-        own = self.place == place
-        groups = [group.filter(pa.array(own)) for group in self.result.groups]
-        return MemberResults(TaskResult(self.result.partials.take(own), groups), self.place[own])
+        numbers = found.groups[0].to_numpy()
+        return Found(by_member(name_member(found, numbers, take, lambda one: self.program.write(one, scope))), None)
 
 
 def sort_by_columns(members: Sequence[int], programs: Sequence[TrendAggregates]) -> tuple[Columns, ...]:
-    """Put queries together that are written alike. What is ordered or cut off is ordered for each query by itself."""
+    """Put queries together that are written alike."""
     alike: dict[Hashable, list[int]] = defaultdict(list)
     for query, program in enumerate(programs):
         plan = program.plan
         shown = tuple(
             (column.name, column.function, column.path, column.variable is None) for column in plan.aggregates
         )
-        own = query if plan.order_by or plan.limit is not None else None
-        alike[plan.window, plan.groups, shown, plan.outputs, plan.having, own].append(query)
+        alike[plan.window, plan.groups, shown, plan.outputs, plan.having, plan.order_by, plan.limit].append(query)
     return tuple(
-        Columns(tuple(queries), np.array([members[query] for query in queries], np.int32), programs[queries[0]])
+        Columns(
+            tuple(queries),
+            np.array([members[query] for query in queries], np.int32),
+            group_by_member(programs[queries[0]]),
+        )
         for queries in alike.values()
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnParts:
-    """Parts of queries that show the same columns, merged by query, window and group."""
-
-    columns: Columns
-    inner: PartialAggregates
-    of_stretches = False
-
-    @property
-    def schema(self) -> pa.Schema:
-        return pa.schema([pa.field(MEMBER, pa.int32()), *self._own_schema])
-
-    @property
-    def _own_schema(self) -> pa.Schema:
-        program = self.columns.program
-        return partial_schema(program.plan, program.events, program.numbers)
-
-    @property
-    def together(self) -> tuple[str, ...]:
-        return self.inner.together
-
-    def write(self, found: MemberResults) -> pa.Table:
-        """A part."""
-        table = to_table(found.result, self._own_schema)
-        return table.add_column(0, MEMBER, pa.array(self.columns.members[found.place], pa.int32()))
-
-    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        raise AssertionError("a unit computes the parts of all of its queries at once")
-
-    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        return self.find(parts, scope).table
-
-    def find(self, parts: pa.Table, scope: Scope) -> Found:
-        """Result rows of all parts that meet in one place."""
-        program = self.columns.program
-        order = np.argsort(self.columns.members)
-        place = order[np.searchsorted(self.columns.members, parts.column(MEMBER).to_numpy(), sorter=order)]
-        partials, groups = from_table(parts.drop_columns([MEMBER]), program.plan, program.events)
-        codes = key_codes([pa.chunked_array([group]) for group in groups], parts.num_rows)
-        first = first_of_each(codes)
-        merged, place = _merge_by_query([(place, replace(partials, group=codes))])
-        values = [pc.take(group, pa.array(first[merged.group])) for group in groups]
-        return self.columns.write(MemberResults(TaskResult(merged, values), place), scope)
-
-
-def _merge_by_query(parts: Sequence[tuple[np.ndarray, Partials]]) -> tuple[Partials, np.ndarray]:
-    """Merge entries by query, window and group; in the order of the three."""
-    lowest = min((int(part.window.min()) for _, part in parts if part.window.size), default=0)
-    highest = max((int(part.window.max()) for _, part in parts if part.window.size), default=0)
-    width = highest - lowest + 1
-    merged = merge([replace(part, window=place * width + (part.window - lowest)) for place, part in parts])
-    return replace(merged, window=merged.window % width + lowest), merged.window // width
 
 
 class UnitResults:
@@ -150,11 +79,11 @@ class UnitResults:
         self._rows, self._measures, self._results = rows, measures, results
         # Entries are sorted by query.
         self._starts = np.searchsorted(results.query, np.arange(len(rows.placed.merged.places) + 1))
-        self._groups: dict[tuple[GroupColumn, ...], tuple[np.ndarray, list[pa.Array]]] = {}
+        self._groups: dict[tuple[GroupColumn, ...], tuple[np.ndarray, list[pa.Array], int]] = {}
 
-    def read(self, columns: Columns) -> MemberResults | None:
+    def read(self, columns: Columns) -> TaskResult | None:
         """The aggregates of some queries; None where they have no trends."""
-        groups, values = self._number_groups(columns.program.plan.groups)
+        groups, values, count = self._number_groups(columns.program.plan.groups[1:])
         by_reads: dict[tuple[tuple[int, ...], ...], list[int]] = defaultdict(list)
         for place, query in enumerate(columns.queries):
             by_reads[self._rows.placed.merged.reads[query]].append(place)
@@ -168,25 +97,25 @@ class UnitResults:
             components = [Component("sum", self._results.count[entries])]
             for column, numbers in zip(columns.program.plan.aggregates, reads, strict=True):
                 components.append(self._component(columns, column, numbers, entries, of_entry))
-            window, group = self._results.window[entries], groups[self._results.segment[entries]]
-            parts.append((of_entry, Partials(window, group, tuple(components))))
+            group = of_entry * count + groups[self._results.segment[entries]]
+            parts.append(Partials(self._results.window[entries], group, tuple(components)))
         if not parts:
             return None
-        merged, of_query = _merge_by_query(parts)
-        taken = [pc.take(value, pa.array(merged.group)) for value in values]
-        return MemberResults(TaskResult(merged, taken), of_query)
+        merged = merge(parts)
+        taken = [pc.take(value, pa.array(merged.group % count)) for value in values]
+        return TaskResult(merged, [pa.array(columns.members[merged.group // count]), *taken])
 
     def _range(self, query: int) -> tuple[int, int]:
         return int(self._starts[query]), int(self._starts[query + 1])
 
-    def _number_groups(self, groups: tuple[GroupColumn, ...]) -> tuple[np.ndarray, list[pa.Array]]:
-        """The group of each partition, and the values of each group."""
+    def _number_groups(self, groups: tuple[GroupColumn, ...]) -> tuple[np.ndarray, list[pa.Array], int]:
+        """The group of each partition, the values of each group, and how many there are."""
         if groups not in self._groups:
             block, names = self._rows.block, self._rows.placed.key_columns
             columns = [block.first_values(names[group.path]) for group in groups]
             codes = key_codes([pa.chunked_array([column]) for column in columns], block.end - block.first)
-            first = pa.array(first_of_each(codes))
-            self._groups[groups] = codes, [pc.take(column, first) for column in columns]
+            first = first_of_each(codes)
+            self._groups[groups] = codes, [pc.take(column, pa.array(first)) for column in columns], max(1, first.size)
         return self._groups[groups]
 
     def _component(
@@ -207,13 +136,14 @@ class UnitResults:
             return Component("min" if column.function == "MIN" else "max", values, known)
         totals = self._results.linear[place]
         if column.path is None:
-            return Component("sum", totals.values[entries])
-        weight = self._results.linear[self._measures.place[numbers[1]]].values[entries]
+            return Component("sum", totals[entries])
+        weight = self._results.linear[self._measures.place[numbers[1]]][entries]
         given, _ = self._measures.values(self._rows.placed.merged.measures[numbers[0]])
+        read = read_floats if given.dtype == np.float64 else read_linear
         if column.function == "AVG" and given.dtype == np.float64:
-            averages, known = read_linear(weight, totals.values[entries], totals.exponent)
+            averages, known = read(weight, totals[entries])
             return Component("avg", averages, known, weight)
-        sums, _ = read_linear(None, totals.values[entries], totals.exponent)
+        sums, _ = read(None, totals[entries])
         beyond = np.flatnonzero(np.isinf(sums)) if sums.dtype == np.float64 else np.empty(0, np.int64)
         if beyond.size and np.isfinite(given).all():
             self._too_large(columns, int(of_entry[beyond[0]]), self._results.window[entries[beyond[:1]]])
@@ -228,11 +158,10 @@ class UnitResults:
             raise ExecutionError([problem])
 
 
-def results_of_members(
-    columns: Sequence[Columns], found: Sequence[TaskResult]
-) -> Iterator[tuple[Columns, MemberResults]]:
+def results_of_members(columns: Sequence[Columns], found: Sequence[TaskResult]) -> Iterator[tuple[Columns, TaskResult]]:
     """Aggregates that were found query by query."""
     for one in columns:
-        for place, query in enumerate(one.queries):
+        for member, query in zip(one.members, one.queries, strict=True):
             result = found[query]
-            yield one, MemberResults(result, np.full(result.partials.window.size, place))
+            numbers = pa.array(np.full(result.partials.window.size, member))
+            yield one, TaskResult(result.partials, [numbers, *result.groups])

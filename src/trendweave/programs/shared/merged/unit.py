@@ -16,7 +16,6 @@ from trendweave.programs.program import EVERYTHING, Carry, PartialResults, Progr
 from trendweave.programs.shared.merged.inputs import PlacedUnit
 from trendweave.programs.shared.merged.results import (
     Columns,
-    MemberResults,
     UnitResults,
     results_of_members,
     sort_by_columns,
@@ -28,6 +27,8 @@ from trendweave.programs.shared.rows import RowsPlan, SharedRows
 from trendweave.programs.shared.unit import Found, Part, Unit, UnitStep, telling_member
 from trendweave.programs.trends.aggregates import TaskOptions
 from trendweave.programs.trends.program import TrendAggregates
+from trendweave.results.partial_table import to_table
+from trendweave.results.partials import TaskResult
 from trendweave.rows.closing import Closing
 from trendweave.sharing.graphlets import Graphlets
 from trendweave.sharing.lanes import Lanes
@@ -71,7 +72,7 @@ class MergedUnit(Unit):
 
     def aggregate(
         self, rows: SharedRows, only: Ranges, chunk: int | None = None
-    ) -> Iterator[tuple[Columns, MemberResults]]:
+    ) -> Iterator[tuple[Columns, TaskResult]]:
         """Aggregates of all queries, by how they are written.
 
         Args:
@@ -107,7 +108,7 @@ class MergedUnit(Unit):
 
     def _search(
         self, unit: Lanes, rows: SharedRows, only: Ranges, chunk: int | None
-    ) -> Iterator[tuple[Columns, MemberResults]]:
+    ) -> Iterator[tuple[Columns, TaskResult]]:
         merged = self.search
         assert merged is not None, "there is a merged plan"
         options = TaskOptions(merged.numbers != "float64", merged.way, only[0], chunk)
@@ -121,7 +122,7 @@ class MergedUnit(Unit):
 
     def _aggregate_one_by_one(
         self, rows: SharedRows, only: Ranges, chunk: int | None
-    ) -> Iterator[tuple[Columns, MemberResults]]:
+    ) -> Iterator[tuple[Columns, TaskResult]]:
         """Where a number is too large for all of them: only those queries fail that have it, and say so."""
         found = []
         for query, (member, program) in enumerate(zip(self.members, self.programs, strict=True)):
@@ -144,13 +145,13 @@ class MergedUnit(Unit):
     def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
         yield from self.as_parts(self.aggregate(rows, self._everywhere(scope), scope.chunk), scope)
 
-    def as_parts(self, found: Iterator[tuple[Columns, MemberResults]], scope: Scope) -> Iterator[Part]:
+    def as_parts(self, found: Iterator[tuple[Columns, TaskResult]], scope: Scope) -> Iterator[Part]:
         """Aggregates as parts, or as rows where nothing is left to merge."""
         number = {columns.queries: place for place, columns in enumerate(self.columns)}
         for columns, results in found:
             merger = columns.merger
             if merger is not None:
-                yield Part(merger.write(results), number[columns.queries])
+                yield Part(to_table(results, merger.schema), number[columns.queries])
                 continue
             written = columns.write(results, scope)
             yield Part(written.table, number[columns.queries], written)
@@ -158,7 +159,7 @@ class MergedUnit(Unit):
     def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
         merges = self.columns[merger].merger
         assert merges is not None, "final rows are not merged"
-        return merges.find(parts, scope)
+        return Found(merges.merge(parts, scope), None)
 
     # Piece by piece
 
