@@ -32,6 +32,21 @@ class Lanes:
         return Lanes(self.before[low:high], self.after[low:high], self.begins[low:high])
 
 
+def can_be_read(letters: np.ndarray, variable: int) -> np.ndarray:
+    """Find the rows that can be read as a variable.
+
+    Args:
+        letters: A bit per variable, in words of 64, per row.
+        variable: Its number.
+
+    Returns:
+        Whether each row can.
+    """
+    bit = np.uint64(1) << np.uint64(variable % 64)
+    readable: np.ndarray = (letters[:, variable // 64] & bit) != 0
+    return readable
+
+
 @dataclass(frozen=True, slots=True)
 class Segments:
     """`row[starts[i]:starts[i+1]]` are the rows of segment i, in order of time; a row may be in several segments.

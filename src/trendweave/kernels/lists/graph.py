@@ -34,6 +34,8 @@ from trendweave.kernels.searching import first_not_below
 from trendweave.kernels.stopping import heed_stop, is_to_stop
 
 NO_WINDOW = np.iinfo(np.int64).max
+#: Before all windows and ticks: what no way leads to.
+NOWHERE = -NO_WINDOW
 #: A vertex takes as much memory as so many edges, while the graph is built and walked.
 VERTEX_IN_EDGES = 4
 
@@ -78,6 +80,59 @@ def find_bounds(graph: TrendGraph | Rows, segment: np.ndarray, window: np.ndarra
     low, high = np.empty((2, segment.size), np.int64)
     _find_bounds(graph, segment, window, low, high)
     return low, high
+
+
+@inner
+def _order_by_keys(keys, values, place, ordered):
+    for i in range(keys.size):
+        ordered[place[keys[i]]] = values[i]
+        place[keys[i]] += 1
+
+
+def order_by_keys(keys: np.ndarray, values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Order values by their keys, which are below `count`; those of one key stay in their order. Returns where those of
+    each key begin, with the end of the last, and the values."""
+    starts, ordered = np.zeros(count + 1, np.int64), np.empty(keys.size, np.int32)
+    np.cumsum(np.bincount(keys, minlength=count), out=starts[1:])
+    _order_by_keys(keys, values, starts[:-1].copy(), ordered)
+    return starts, ordered
+
+
+@inner
+def _list_windows(starts, first, last, segment, window):
+    found = 0
+    for s in range(starts.size - 1):
+        fresh = np.int64(-NO_WINDOW)
+        for row in range(starts[s], starts[s + 1]):
+            for w in range(max(fresh, first[row]), last[row] + 1):
+                if found < window.size:
+                    segment[found], window[found] = s, w
+                found += 1
+            fresh = max(fresh, last[row] + 1)
+    return found
+
+
+def list_windows(
+    starts: np.ndarray, first: np.ndarray, last: np.ndarray, most: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """List the windows of each segment that hold something of it, each once.
+
+    Args:
+        starts: Where segments begin, and the end of the last.
+        first: The first window of each row; they ascend in a segment.
+        last: The last window of each row.
+        most: How many windows are listed.
+
+    Returns:
+        The segment and the number of each; None where there are more.
+    """
+    nothing = np.empty(0, np.int64)
+    total = int(_list_windows(starts, first, last, nothing, nothing))
+    if total > most:
+        return None
+    segment, window = np.empty((2, total), np.int64)
+    _list_windows(starts, first, last, segment, window)
+    return segment, window
 
 
 @inlined_late
@@ -131,14 +186,6 @@ def step_back(graph, steps, v, cursor, low):
     return u, u if u >= low else np.int64(-1)
 
 
-class Tests(NamedTuple):
-    """Comparisons of two rows, those of all transitions one after the other."""
-
-    previous: np.ndarray  # int64[.]: the column of codes of the earlier row
-    following: np.ndarray  # int64[.]: and of the later one
-    operator: np.ndarray  # int64[.]
-
-
 class Steps(NamedTuple):
     """When one event may follow another: per transition of the template, its comparisons, guard and pair test."""
 
@@ -148,11 +195,13 @@ class Steps(NamedTuple):
     outgoing_starts: np.ndarray  # int64[q+1]
     outgoing_targets: np.ndarray  # int64[m]: where those lead
     source: np.ndarray  # int64[m]
-    first_test: np.ndarray  # int64[m]
+    first_test: np.ndarray  # int64[m]: comparisons of two rows, those of all transitions one after the other
     end_test: np.ndarray  # int64[m]
     guard: np.ndarray  # int64[m]: a line of `guards`, or -1
     pair: np.ndarray  # int64[m]: a line of `pairs`, or -1
-    tests: Tests
+    previous: np.ndarray  # int64[.]: the column of codes of the earlier row
+    following: np.ndarray  # int64[.]: and of the later one
+    operator: np.ndarray  # int64[.]
     codes: np.ndarray  # int64[., n]
     guards: np.ndarray  # int64[., n]: ticks before which predecessors of a row are out
     pairs: np.ndarray
@@ -196,7 +245,7 @@ def flatten_steps(template: Template, conditions: Sequence | None, selection: Se
         end_test,
         guard,
         pair,
-        Tests(*np.array(tests, np.int64).reshape(len(tests), 3).T.copy()),
+        *np.array(tests, np.int64).reshape(len(tests), 3).T.copy(),
         codes.matrix(count),
         guards.matrix(count),
         np.array(pairs, np.int64).reshape(len(pairs), 4),
@@ -235,9 +284,9 @@ def compares(operator, left, right):
 @inlined_late
 def accepts(steps, transition, previous, following):
     """Whether a row can follow another on a transition, apart from negation."""
-    tests, codes = steps.tests, steps.codes
+    codes = steps.codes
     for t in range(steps.first_test[transition], steps.end_test[transition]):
-        if not compares(tests.operator[t], codes[tests.previous[t], previous], codes[tests.following[t], following]):
+        if not compares(steps.operator[t], codes[steps.previous[t], previous], codes[steps.following[t], following]):
             return False
     pair = steps.pair[transition]
     return pair < 0 or pair_holds(steps.pairs, pair, steps.answers, codes, previous, following)
@@ -258,19 +307,30 @@ BEGIN, FINISH, ALIVE, BEGIN_BEFORE, END_BEHIND = 1, 2, 4, 8, 16
 
 
 @outer
-def latest_windows(edge_starts, edges, start_from, window_last):
-    """Per vertex the last window of the latest beginning that leads to it, itself included; -NO_WINDOW where none does.
+def latest_before(edge_starts, edges, own):
+    """Per vertex the largest number of a vertex from which a way leads to it; NOWHERE where there is none.
 
-    Edges lead from smaller vertices to larger ones; nothing begins where `start_from` is beyond `window_last`."""
-    begun = np.empty(start_from.size, np.int64)
-    for v in range(begun.size):
+    Edges lead from smaller vertices to larger ones."""
+    latest = np.full(own.size, NOWHERE, np.int64)
+    for v in range(own.size):
         if is_to_stop():
             break
-        latest = window_last[v] if start_from[v] <= window_last[v] else np.int64(-NO_WINDOW)
         for i in range(edge_starts[v], edge_starts[v + 1]):
-            latest = max(latest, begun[edges[i]])
-        begun[v] = latest
-    return begun
+            latest[v] = max(latest[v], latest[edges[i]], own[edges[i]])
+    return latest
+
+
+@outer
+def latest_behind(edge_starts, edges, own):
+    """Per vertex the largest number of a vertex to which a way leads from it; NOWHERE where there is none."""
+    latest = np.full(own.size, NOWHERE, np.int64)
+    for v in range(own.size - 1, -1, -1):
+        if is_to_stop():
+            break
+        reached = max(latest[v], own[v])
+        for i in range(edge_starts[v], edge_starts[v + 1]):
+            latest[edges[i]] = max(latest[edges[i]], reached)
+    return latest
 
 
 @inner
@@ -378,32 +438,6 @@ def _reduce_edges(edge_starts, edges):
                 kept[first + i], kept[used - 1 - i] = kept[used - 1 - i], kept[first + i]
         kept_starts[e + 1] = used
     return kept_starts, used, kept
-
-
-#: Ticks after and before all others: there is no such end, or beginning.
-NO_END, NO_BEGIN = np.iinfo(np.int64).max, np.iinfo(np.int64).min
-
-
-@outer
-def soonest_ends(edge_starts, edges, tick, ends):
-    """Per vertex the earliest tick of a vertex behind it at which trends may end, or NO_END."""
-    soonest = np.full(tick.size, NO_END, np.int64)
-    for v in range(tick.size - 1, -1, -1):
-        reached = min(soonest[v], tick[v]) if ends[v] else soonest[v]
-        for i in range(edge_starts[v], edge_starts[v + 1]):
-            soonest[edges[i]] = min(soonest[edges[i]], reached)
-    return soonest
-
-
-@outer
-def latest_begins(edge_starts, edges, tick, begins):
-    """Per vertex the latest tick of a vertex before it at which trends may begin, or NO_BEGIN."""
-    latest = np.full(tick.size, NO_BEGIN, np.int64)
-    for v in range(tick.size):
-        for i in range(edge_starts[v], edge_starts[v + 1]):
-            u = edges[i]
-            latest[v] = max(latest[v], max(latest[u], tick[u]) if begins[u] else latest[u])
-    return latest
 
 
 @inner

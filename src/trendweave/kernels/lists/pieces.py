@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.compiling import inlined_late, inner, outer
-from trendweave.kernels.lists.graph import COMPLETE, NO_WINDOW, has_edge
+from trendweave.kernels.lists.graph import COMPLETE, NO_WINDOW, NOWHERE, TrendGraph, has_edge, latest_before
 from trendweave.kernels.searching import first_not_below
 from trendweave.kernels.stopping import heed_stop, is_to_stop
 
@@ -33,24 +33,14 @@ class Pieces(NamedTuple):
     base: int
 
 
-@outer
-def find_begins(graph, mode):
+def find_begins(graph: TrendGraph, mode: int) -> np.ndarray:
     """Vertices at which a trend begins in some window. A complete trend does not begin behind a vertex at which others
     begin in all windows of both."""
-    count = graph.row.size
-    begins = np.zeros(count, np.bool_)
-    until = np.empty(count, np.int64)  # up to this window some trend begins at the vertex or before it
-    for v in range(count):
-        if is_to_stop():
-            break
-        known = np.int64(-NO_WINDOW)
-        for i in range(graph.edge_starts[v], graph.edge_starts[v + 1]):
-            known = max(known, until[graph.edges[i]])
-        begins[v] = graph.start_from[v] != NO_WINDOW and not (mode == COMPLETE and known >= graph.window_last[v])
-        if graph.start_from[v] <= graph.window_first[v]:
-            known = max(known, graph.window_last[v])
-        until[v] = known
-    return begins
+    begins = graph.start_from != NO_WINDOW
+    if mode != COMPLETE:
+        return begins
+    in_all = np.where(graph.start_from <= graph.window_first, graph.window_last, NOWHERE)
+    return begins & (latest_before(graph.edge_starts, graph.edges, in_all) < graph.window_last)
 
 
 @inner

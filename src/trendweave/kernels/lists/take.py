@@ -12,6 +12,8 @@ numbered in the order of that walk.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -30,7 +32,7 @@ _NEVER = 2**63 - 1
 #: What loops know of vertices: what follows each in order of time, variable and place; and per vertex `onward` and
 #: `end`, or -1.
 _GRAPH = ("tick", "window_first", "end_until", "follow_starts", "follow", "row", "variable")
-_WAYS = ("onward", "end", "soonest", "near_onward", "near_end", "seen")
+_WAYS = ("onward", "end", "reach", "near_onward", "near_end", "seen")
 _ENTRIES = ("start_from", "entry_segment", "entry_window", "entry_low", "entry_high", "limit", "segment_starts")
 
 
@@ -76,18 +78,14 @@ class _Writer:
             text.put("heed_stop()")
             text.put(f"ends = end_until[v] != {-_NEVER}" if from_first else "ends = end_until[v] >= window")
             text.put("best, last = -1, -1")
-            if from_first:
-                text.put(f"sooner = window_first[v] if ends else {_NEVER}")
             with text.block("for i in range(follow_starts[v], follow_starts[v + 1])"):
                 text.put("w = np.int64(follow[i])")
                 with text.block("if w < stop and end[w] >= 0"):
-                    if from_first:
-                        text.put("sooner = min(sooner, soonest[w])")
                     with text.block(f"if best < 0 or {self.better('end[w]', 'last')}"):
                         text.put("best, last = w, np.int64(end[w])")
             with text.block("if ends" if self.shape.shortest else "if ends and best < 0"):
                 text.put("best, last = -1, v")
-            text.put("onward[v], end[v] = best, last", *["soonest[v] = sooner"] * from_first)
+            text.put("onward[v], end[v] = best, last")
             if folds.shape and not from_first:
                 with text.block("if last >= 0"):
                     with text.block("if best >= 0"):
@@ -111,8 +109,8 @@ class _Writer:
                 text.put(f"{known} = entry")
 
     def write_search(self) -> None:
-        """The end of the first trend from a vertex inside a window, or -1; `near` then has its way. The soonest ends
-        keep the search from going where no trend of the window ends."""
+        """The end of the first trend from a vertex inside a window, or -1; `near` then has its way. What they `reach`
+        keeps the search from going where no trend of the window ends."""
         text = self.text
         with text.block_of("search", ("start", "window", "number", *_GRAPH[:5], *_WAYS[2:])):
             text.put("seen[start] = number", "far, v, best = start, start, -1")
@@ -123,7 +121,7 @@ class _Writer:
                         text.put("best = tick[v]")
                     with text.block("for i in range(follow_starts[v], follow_starts[v + 1])"):
                         text.put("w = np.int64(follow[i])")
-                        with text.block("if window_first[w] <= window and soonest[w] <= window"):
+                        with text.block("if window_first[w] <= window and reach[w] <= window"):
                             text.put("seen[w] = number", "far = max(far, w)")
                 text.put("v += 1")
             with text.block("if best < 0"):
@@ -153,7 +151,7 @@ class _Writer:
         if self.shape.from_first:
             with text.block(f"if last >= 0 and not ({self.is_inside.format('last')})"):
                 text.put("last = -1")
-                with text.block(f"if soonest[{v}] <= window"):
+                with text.block(f"if reach[{v}] <= window"):
                     text.put("state[3] += 1", f"last, how = {self.search(v)}, {SEARCHED}")
 
     def search(self, v: str) -> str:
@@ -196,10 +194,26 @@ class _Writer:
         asked = ", ".join(("window", *_GRAPH, "reach", "path", "cursor", *_fold_takes(folds)))
         self.text.put(f"depth = advance(depth, {asked})")
 
-    def write_ticks(self) -> None:
-        self.text.put("stop = at + 1")
-        with self.text.block("while stop < high and tick[stop] == tick[at]"):
-            self.text.put("stop += 1")
+    @contextmanager
+    def beginnings(self, folds: FoldText) -> Iterator[None]:
+        """Lines for each time of each entry with which trends may begin, the vertices `at` to `stop`."""
+        text, from_first = self.text, self.shape.from_first
+        with text.block("while entry < entry_low.size"):
+            text.put("segment, window = entry_segment[entry], entry_window[entry]")
+            text.put("low, high = entry_low[entry], entry_high[entry]")
+            with text.block("if at < 0"):
+                text.put("at = low")
+                fresh = "entry == 0 or segment != entry_segment[entry - 1]"
+                with text.block_if(fresh if from_first else None):
+                    text.put("until = limit[entry]")
+                self.open_entry("known", folds)
+            # In windows that stand at first events nothing begins later.
+            with text.block(f"while at < high{' and tick[at] == tick[low]' if from_first else ''}"):
+                text.put("heed_stop()", "stop = at + 1")
+                with text.block("while stop < high and tick[stop] == tick[at]"):
+                    text.put("stop += 1")
+                yield
+            text.put("limit[entry] = until", "entry += 1", "at = -1")
 
     def write_take(self) -> Loop:
         shape, text, folds = self.shape, self.text, self.folds
@@ -211,39 +225,27 @@ class _Writer:
         if shape.folds:
             takes += [*folds.takes, "ahead", "ahead_real", "whole", "real"]
         if shape.judged:
-            takes += ["reach", "cursor", "decided", "decided_end", "decided_how"]
+            takes += ["cursor", "decided", "decided_end", "decided_how"]
             takes += ["stack", "stack_real"] * bool(shape.folds)
         with text.block_of("take", tuple(takes)):
             text.put("entry, at, until, known, skipped = state[0], state[1], state[2], state[4], state[5]")
             text.put("trends, used, room, d = 0, 0, found_entry.size, 0", "starts[0] = 0")
-            with text.block("while entry < entry_low.size"):
-                text.put("segment, window = entry_segment[entry], entry_window[entry]")
-                text.put("low, high = entry_low[entry], entry_high[entry]")
-                with text.block("if at < 0"):
-                    text.put("at = low")
-                    with text.block_if("known != segment" if shape.from_first else None):
-                        text.put("until = limit[entry]")
-                    self.open_entry("known", folds)
-                # In windows that stand at first events nothing begins later.
-                with text.block(f"while at < high{' and tick[at] == tick[low]' if shape.from_first else ''}"):
-                    text.put("heed_stop()")
-                    if shape.judged:
-                        with text.block("if entry * (tick.size + 1) + at >= state[6]"):
-                            self.leave()
-                    self.write_ticks()
-                    with text.block("if tick[at] <= until"):
-                        text.put("skipped += stop - at", "at = stop", "continue")
-                    self.find_first()
-                    with text.block("if best < 0"):
-                        text.put("at = stop", "continue")
-                    self.write_trend()
-                    if shape.kind == TO_NEXT:
-                        text.put("at = v")
-                    elif shape.kind == PAST_LAST:
-                        text.put("until = max(until, tick[best_end])")
-                    else:
-                        self.take_away()
-                text.put("limit[entry] = until", "entry += 1", "at = -1")
+            with self.beginnings(folds):
+                if shape.judged:
+                    with text.block("if entry * (tick.size + 1) + at >= state[6]"):
+                        self.leave()
+                with text.block("if tick[at] <= until"):
+                    text.put("skipped += stop - at", "at = stop", "continue")
+                self.find_first()
+                with text.block("if best < 0"):
+                    text.put("at = stop", "continue")
+                self.write_trend()
+                if shape.kind == TO_NEXT:
+                    text.put("at = v")
+                elif shape.kind == PAST_LAST:
+                    text.put("until = max(until, tick[best_end])")
+                else:
+                    self.take_away()
             self.leave()
         return load_loop(text, "take", takes)
 
@@ -345,40 +347,28 @@ class _Writer:
             takes += [*folds.takes, *([] if from_first else ["ahead", "ahead_real"]), "whole", "real"]
         with text.block_of("collect", tuple(takes)):
             text.put("entry, at, until, known, found = state[0], state[1], state[2], state[4], 0")
-            with text.block("while entry < entry_low.size"):
-                text.put("segment, window = entry_segment[entry], entry_window[entry]")
-                text.put("low, high = entry_low[entry], entry_high[entry]")
-                with text.block("if at < 0"):
-                    text.put("at = low")
-                    fresh = "entry == 0 or segment != entry_segment[entry - 1]"
-                    with text.block_if(fresh if from_first else None):
-                        text.put("until = limit[entry]")
-                self.open_entry("known", folds)
-                with text.block(f"while at < high{' and tick[at] == tick[low]' if from_first else ''}"):
-                    text.put("heed_stop()")
-                    self.write_ticks()
-                    with text.block("if found > 0 and found + stop - at > most"):
-                        text.put("state[4], state[6] = known, entry * (tick.size + 1) + at", "return found")
-                    with text.block("for v in range(at, stop if tick[at] > until else at)"):
-                        with text.block("if start_from[v] > window"):
-                            text.put("continue")
-                        self.find_end("v")
-                        with text.block("if last < 0"):
-                            text.put("continue")
-                        text.put("start_key[found], start_vertex[found] = entry * (tick.size + 1) + v, v")
-                        text.put("start_window[found], start_end[found], start_how[found] = window, last, how")
-                        now = _cells("whole", "real", "found")
-                        if folds.shape and from_first:
-                            folds.begin(now)
-                            text.put("w = v")
-                            with text.block("while w >= 0"):
-                                folds.grow(now, "row[w]", "variable[w]")
-                                text.put(f"w = np.int64(near_onward[w] if how == {SEARCHED} else onward[w])")
-                        elif folds.shape:
-                            folds.copy(_ahead("v"), now)
-                        text.put("found += 1")
-                    text.put("at = stop")
-                text.put("entry += 1", "at = -1")
+            with self.beginnings(folds):
+                with text.block("if found > 0 and found + stop - at > most"):
+                    text.put("state[4], state[6] = known, entry * (tick.size + 1) + at", "return found")
+                with text.block("for v in range(at, stop if tick[at] > until else at)"):
+                    with text.block("if start_from[v] > window"):
+                        text.put("continue")
+                    self.find_end("v")
+                    with text.block("if last < 0"):
+                        text.put("continue")
+                    text.put("start_key[found], start_vertex[found] = entry * (tick.size + 1) + v, v")
+                    text.put("start_window[found], start_end[found], start_how[found] = window, last, how")
+                    now = _cells("whole", "real", "found")
+                    if folds.shape and from_first:
+                        folds.begin(now)
+                        text.put("w = v")
+                        with text.block("while w >= 0"):
+                            folds.grow(now, "row[w]", "variable[w]")
+                            text.put(f"w = np.int64(near_onward[w] if how == {SEARCHED} else onward[w])")
+                    elif folds.shape:
+                        folds.copy(_ahead("v"), now)
+                    text.put("found += 1")
+                text.put("at = stop")
             text.put("state[4], state[6] = known, entry * (tick.size + 1)", "return found")
         return load_loop(text, "collect", takes)
 
@@ -433,26 +423,7 @@ def write_judging(shape: TakeShape) -> tuple[Loop, Loop]:
     return _Writer(shape).write_collect(), _Writer(shape).write_candidates()
 
 
-@lru_cache(1)
-def write_reach() -> Loop:
-    """The loop that finds per vertex the first window in which a trend from here can end, and whether one path alone
-    leads on, so that its trends are beginnings of one another."""
-    text, takes = Text(), ("window_first", "end_until", "follow_starts", "follow", "reach", "is_single")
-    with text.block_of("find_reach", takes):
-        with text.block("for v in range(reach.size - 1, -1, -1)"):
-            text.put("heed_stop()", f"sooner, ways = {_NEVER}, 0", "is_single[v] = True")
-            with text.block(f"if end_until[v] != {-_NEVER}"):
-                text.put("sooner = window_first[v]")
-            with text.block("for i in range(follow_starts[v], follow_starts[v + 1])"):
-                text.put("w = follow[i]")
-                with text.block(f"if reach[w] != {_NEVER}"):
-                    text.put("sooner = min(sooner, reach[w])", "ways += 1", "is_single[v] &= is_single[w]")
-            text.put("reach[v] = sooner", "is_single[v] &= ways <= 1")
-        text.put("return 0")
-    return load_loop(text, "find_reach", takes)
-
-
 def new_ways(vertices: int) -> dict[str, np.ndarray]:
     """Make room for how trends go on from so many vertices, by the names of loops."""
     small = {name: np.empty(vertices, np.int32) for name in ("onward", "end", "near_onward", "near_end")}
-    return small | {"soonest": np.empty(vertices, np.int64), "seen": np.full(vertices, -1, np.int64)}
+    return small | {"seen": np.full(vertices, -1, np.int64)}

@@ -37,8 +37,8 @@ NEW = -1  # the depth of an entry that was not looked at yet
 
 class Entries(NamedTuple):
     """The windows to look into, each in one segment: the vertices low:high. At most `quota` trends are shown, of
-    `min_length` events at least; of those that have just as many, at most `shortest`. `picks` are the ordinals to show,
-    where not all are."""
+    `min_length` events at least; of those that have just as many, at most `shortest`. Where not all are shown, `picks`
+    are the ordinals of those that are, those of an entry pick_low:pick_high."""
 
     segment: np.ndarray
     window: np.ndarray
@@ -47,13 +47,13 @@ class Entries(NamedTuple):
     quota: np.ndarray
     min_length: np.ndarray
     shortest: np.ndarray
-    pick_starts: np.ndarray  # int64[entries + 1], or empty: all
+    pick_low: np.ndarray
+    pick_high: np.ndarray
     picks: np.ndarray
 
     def take(self, chosen: np.ndarray) -> "Entries":
-        """Take some entries, by their numbers; where there are picks, all of them, in order."""
-        names = ("segment", "window", "low", "high", "quota", "min_length", "shortest")
-        return self._replace(**{name: getattr(self, name)[chosen] for name in names})
+        """Take some entries, by their numbers."""
+        return Entries(*(column[chosen] for column in self[:-1]), self.picks)
 
 
 class Walk(NamedTuple):
@@ -129,11 +129,11 @@ def is_wanted(entries, entry, depth, shown, shortest, seen):
     """Whether a trend of so many events is to be shown."""
     if depth == entries.min_length[entry] and shortest >= entries.shortest[entry]:
         return False
-    if not entries.pick_starts.size:
+    if not entries.picks.size:
         return True
     # Picks come in order, and one was used for each trend that was shown.
-    at = entries.pick_starts[entry] + shown
-    return at < entries.pick_starts[entry + 1] and entries.picks[at] == seen
+    at = entries.pick_low[entry] + shown
+    return at < entries.pick_high[entry] and entries.picks[at] == seen
 
 
 @inner
@@ -263,22 +263,6 @@ def walk_back(
     return trends, Progress(*reached)
 
 
-@inlined_late
-def mark_where_asked(graph, steps, window, low, high, mode, walk):
-    """Mark a window; of all trends nothing is marked, nor compiled."""
-    if walk is not None:
-        mark_window(graph, steps, window, low, high, mode, walk.marks, walk.longest)
-
-
-@inlined_late
-def find_limits(graph, window, walk, v):
-    """Whether trends of the window begin with a vertex, and whether they end with it."""
-    if walk is None:
-        return graph.start_from[v] <= window, graph.end_until[v] >= window
-    mark = walk.marks[v]
-    return mark & BEGIN != 0, mark & FINISH != 0
-
-
 @inner
 def count_paths(graph, steps, entries, mode, walk, counts, numbers):
     """How many paths of the reduced graph (or of the whole one) each entry has; -1 where 64 bits cannot tell.
@@ -289,11 +273,15 @@ def count_paths(graph, steps, entries, mode, walk, counts, numbers):
     most = np.int64(2) ** 62
     for entry in range(entries.segment.size):
         window, low, high = entries.window[entry], entries.low[entry], entries.high[entry]
-        mark_where_asked(graph, steps, window, low, high, mode, walk)
+        if walk is not None:
+            mark_window(graph, steps, window, low, high, mode, walk.marks, walk.longest)
         total = np.int64(0)
         for v in range(low, high):
             heed_stop()
-            begins, ends = find_limits(graph, window, walk, v)
+            if walk is None:
+                begins, ends = graph.start_from[v] <= window, graph.end_until[v] >= window
+            else:
+                begins, ends = walk.marks[v] & BEGIN != 0, walk.marks[v] & FINISH != 0
             count = np.int64(1) if begins else np.int64(0)
             cursor = last_before(graph, v, low)
             while count >= 0:

@@ -26,7 +26,8 @@ from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.detection import DEFAULTS, LIMITS, Detection, Limits
 from trendweave.programs.trends.lists.aggregating import DistinctValues, aggregate_trends
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts, EitherSteps, Select, SelectionSteps
-from trendweave.programs.trends.lists.undecided import Moments, OpenBeginnings, find_certain, find_waiting, take_until
+from trendweave.programs.trends.lists.selection import read_rule, taken_until
+from trendweave.programs.trends.lists.undecided import OpenBeginnings, find_certain, find_waiting
 from trendweave.programs.trends.session_steps import SessionSteps
 from trendweave.programs.trends.steps import Compute, TrendSteps
 from trendweave.results.aggregate_table import result_table
@@ -268,36 +269,36 @@ class TrendLists(BoundTrends):
             Result rows, and what is taken away after them.
         """
         encoded = encode_rows(self.plan, self.preparation, self._keep_changing(rows, before, watermark))
-        moments = Moments.of(encoded)
         asked = taken.find_allowed(encoded) & self._find_beginnings(encoded, before, watermark)
         undecided = self._find_undecided(encoded, asked, watermark)
-        open_ = np.unique(moments.of_row[undecided])
+        open_ = np.unique(encoded.tick[undecided])
         selection = self.plan.selection
-        waits = find_waiting(self.certainty, selection, asked, open_, moments)
+        waits = find_waiting(self.certainty, selection, asked, open_, encoded)
         if selection is not None and selection.shortest and not self.certainty.whatever_taken and waits.any():
             # They wait for those that have no trend yet.
             undecided &= ~self._find_begun(encoded, waits & asked)
-            waits &= np.isin(moments.of_row, moments.of_row[undecided])
+            waits &= np.isin(encoded.tick, encoded.tick[undecided])
         asked &= ~waits
         if not asked.any():
             return [], taken
         if selection is None:
             # All trends that begin there come out now, so none is looked at again.
-            reached = np.unique(moments.of_row[asked])
-            taken = taken.after(encoded, moments.partition[reached], moments.first[reached])
+            taken = taken.after(encoded, np.unique(encoded.tick[asked]))
         listing = self._list_asked(encoded, asked)
         found = list(listing.find_trends())
         if not found:
             return [], taken
         trends, own = join_trends(found), listing.counted.task.rows
-        at = moments.of_row[own.table.column(NUMBER).to_numpy()[trends.rows]]
-        first, until = at[trends.starts[:-1]], take_until(selection, self.plan.variables, trends, at)
-        certain = np.flatnonzero(find_certain(self.certainty, selection, first, until, open_, moments))
+        at = encoded.tick[own.table.column(NUMBER).to_numpy()[trends.rows]]
+        first = until = at[trends.starts[:-1]]
+        if selection is not None:
+            # Each takes its own beginning away at least.
+            until = np.maximum(first, taken_until(read_rule(self.plan), trends, at))
+        certain = np.flatnonzero(find_certain(self.certainty, selection, first, until, open_, encoded))
         writer = self._make_writer(own, listing.counted.group_columns)
         batches = self._finish(iter([writer.write(trends.take(certain))]), None, EVERYTHING)
         if selection is not None:
-            reached = until[certain]
-            taken = taken.after(encoded, moments.partition[reached], moments.first[reached])
+            taken = taken.after(encoded, until[certain])
         return list(batches.batches), taken
 
     def _list_asked(self, rows: EncodedRows, asked: np.ndarray) -> TrendListing:

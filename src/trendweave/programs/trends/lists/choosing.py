@@ -32,22 +32,17 @@ _FEW_TIMES, _FEW = 4, 1_000
 class Share:
     """Per entry: at most `quota` trends, of at least `min_length` events, at most `shortest` of just that length.
 
-    `picks`: the ordinals of the trends to show. `drawn`: this many are drawn at random instead of walked to. `closes`:
-    quotas may become 0 while trends are found.
+    `picks`: the ordinals of the trends to show, of each entry from `pick_starts` on; none: all are. `drawn`: this many
+    are drawn at random instead of walked to. `closes`: quotas may become 0 while trends are found.
     """
 
     quota: np.ndarray
     min_length: np.ndarray
     shortest: np.ndarray
     drawn: np.ndarray
-    picks: list[np.ndarray] | None = None
+    pick_starts: np.ndarray
+    picks: np.ndarray
     closes: bool = False
-
-    @property
-    def shows_all(self) -> bool:
-        """Are all trends of all entries shown?"""
-        limited = self.closes or self.picks is not None or bool(self.drawn.any() or self.min_length.any())
-        return not limited and bool((self.quota == NO_LIMIT).all())
 
 
 def share_all(entries: int) -> Share:
@@ -56,7 +51,7 @@ def share_all(entries: int) -> Share:
     def same(value: int) -> np.ndarray:
         return np.full(entries, value, np.int64)
 
-    return Share(same(NO_LIMIT), same(0), same(NO_LIMIT), same(0))
+    return Share(same(NO_LIMIT), same(0), same(NO_LIMIT), same(0), np.zeros(entries + 1, np.int64), same(0)[:0])
 
 
 def share_sample(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: Sequence[str]) -> Share:
@@ -64,7 +59,7 @@ def share_sample(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: S
     same for all entries of a place."""
     share = share_all(place.size)
     share.quota[:] = 0
-    share.picks = [np.empty(0, np.int64)] * place.size
+    picks = [np.empty(0, np.int64)] * place.size
     order = np.argsort(place, kind="stable")
     for members in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
         if not members.size:
@@ -83,10 +78,12 @@ def share_sample(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: S
                 at += 1
             share.quota[entry] = at - first
             if end - below <= max(_FEW, _FEW_TIMES * (at - first)):
-                share.picks[entry] = np.array([rank - below for rank in ranks[first:at]], np.int64)
+                picks[entry] = np.array([rank - below for rank in ranks[first:at]], np.int64)
             else:
                 share.drawn[entry], share.quota[entry] = at - first, 0
             below = end
+    np.cumsum([part.size for part in picks], out=share.pick_starts[1:])
+    share.picks = np.concatenate([share.picks, *picks])
     return share
 
 

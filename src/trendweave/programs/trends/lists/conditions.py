@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -54,6 +54,25 @@ class LinkCondition:
             order=self.order and (self.order[0][rows], self.order[1], self.order[2][rows]),
             guard=None if self.guard is None else self.guard[rows],
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The rows that can follow some sources along a transition as far as time, windows and equal values say: those of
+    the targets from `low` to `high`. Sources and targets are row numbers, `state` is where the transition leads."""
+
+    state: int
+    condition: LinkCondition
+    sources: np.ndarray
+    targets: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+#: Gives the places of sources and of targets between `low` and `high` of their source that meet the condition, the
+#: sources of each target ascending: all of them, or None where there are more than so many; or, without a number, of
+#: each source the first.
+Linker: TypeAlias = Callable[[Candidates, int | None], tuple[np.ndarray, np.ndarray] | None]
 
 
 def link_conditions(inputs: KernelInputs, piece: Piece) -> list[LinkCondition]:

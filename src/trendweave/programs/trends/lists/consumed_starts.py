@@ -50,14 +50,15 @@ class ConsumedStarts:
         until[known[:size]], some[known[:size]] = taken, True
         return ~some[partition] | (moments > until[partition])
 
-    def after(self, rows: EncodedRows, partition: np.ndarray, until: np.ndarray) -> ConsumedStarts:
+    def after(self, rows: EncodedRows, ticks: np.ndarray) -> ConsumedStarts:
         """The same once trends have come out.
 
         Args:
             rows: The rows that they are made of.
-            partition: The partition of each trend.
-            until: What each takes away: the number of a row with the time up to which nothing may begin.
+            ticks: Up to which tick of its partition each lets nothing begin.
         """
+        until = np.searchsorted(rows.tick, ticks)
+        partition = rows.partitions.of_rows()[until]
         values, codes = self._number(rows)
         columns, moments = self._number_moments(rows, until)
         size = codes.size - rows.partitions.count

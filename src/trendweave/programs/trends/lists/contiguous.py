@@ -29,7 +29,7 @@ from trendweave.kernels.lists.contiguous import (
     write_walk,
 )
 from trendweave.kernels.lists.folds import Folds
-from trendweave.kernels.lists.graph import find_bounds
+from trendweave.kernels.lists.graph import find_bounds, list_windows
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, WholeInput
 from trendweave.planning.planner import columns_of
@@ -38,7 +38,6 @@ from trendweave.planning.ways import takes_by_folding, windows_overlap
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.lists.choosing import NO_LIMIT
-from trendweave.programs.trends.lists.counting import list_windows
 from trendweave.programs.trends.lists.listing import WrittenTrends, check_number, describe_too_many, list_trends
 from trendweave.programs.trends.lists.selection import read_rule
 from trendweave.programs.trends.lists.walking import TRENDS_AT_ONCE, TRENDS_PER_VERTEX, VERTICES_AT_ONCE
@@ -50,6 +49,7 @@ from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, LETTERS, TIME, EncodedRows, PartitionBlock, sort_partitions
 from trendweave.rows.neighbours import compare_neighbours
 from trendweave.rows.reach import find_far_ticks
+from trendweave.rows.segments import can_be_read
 from trendweave.rows.times import moving_span
 from trendweave.rows.windows import Chunks, WindowNumbers, number_windows
 
@@ -103,7 +103,8 @@ def find_steps(
         Bits per row, in as few bytes as there are transitions and states: the transitions that lead to it from the row
         before, and the states in which a trend can begin with it.
     """
-    readable, tests = _Readable(rows), _NeighbourTests(rows.table)
+    readable = {one: can_be_read(rows.partitions.letters, one) for one in set(automaton.variable)}
+    tests = _NeighbourTests(rows.table)
     has_previous = np.ones(rows.tick.size, np.bool_)
     has_previous[rows.partitions.starts[:-1]] = False
     number = {variable.name: index for index, variable in enumerate(plan.variables)}
@@ -111,31 +112,17 @@ def find_steps(
     steps = np.zeros(rows.tick.size, _bits_type(len(automaton.transitions)))
     for place, (source, target) in enumerate(automaton.transitions):
         pair = automaton.variable[source], automaton.variable[target]
-        holds = tests.holds(preparation.edges[edges[pair]], has_previous) & readable.of(pair[1])
-        holds[1:] &= readable.of(pair[0])[:-1]
+        holds = tests.holds(preparation.edges[edges[pair]], has_previous) & readable[pair[1]]
+        holds[1:] &= readable[pair[0]][:-1]
         steps |= holds.astype(steps.dtype) << steps.dtype.type(place)
     begins = np.zeros(rows.tick.size, _bits_type(automaton.states))
     for state in automaton.starting:
-        begins |= readable.of(automaton.variable[state]).astype(begins.dtype) << begins.dtype.type(state)
+        begins |= readable[automaton.variable[state]].astype(begins.dtype) << begins.dtype.type(state)
     return steps, begins
 
 
 def _bits_type(bits: int) -> np.dtype:
     return np.dtype(next(kind for size, kind in ((8, "u1"), (16, "u2"), (32, "u4"), (63, "i8")) if bits <= size))
-
-
-class _Readable:
-    """Which rows can be read as a variable; found once for each."""
-
-    def __init__(self, rows: EncodedRows) -> None:
-        self._letters = rows.partitions.letters
-        self._known: dict[int, np.ndarray] = {}
-
-    def of(self, variable: int) -> np.ndarray:
-        if variable not in self._known:
-            bit = np.uint64(1) << np.uint64(variable % 64)
-            self._known[variable] = (self._letters[:, variable // 64] & bit) != 0
-        return self._known[variable]
 
 
 class _NeighbourTests:

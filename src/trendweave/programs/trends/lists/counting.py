@@ -144,30 +144,3 @@ def _first_segments(pieces: list[Piece]) -> np.ndarray:
 def join_arrays(parts: Sequence[np.ndarray]) -> np.ndarray:
     """Put arrays one after the other; no arrays are no numbers."""
     return np.concatenate(parts) if parts else np.empty(0, np.int64)
-
-
-def list_windows(
-    starts: np.ndarray, first: np.ndarray, last: np.ndarray, most: int
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """List the windows of each segment that hold something of it, each once.
-
-    Args:
-        starts: Where segments begin, and the end of the last.
-        first: The first window of each row; they ascend in a segment.
-        last: The last window of each row, likewise.
-        most: How many windows are listed.
-
-    Returns:
-        The segment and the number of each; None where there are more.
-    """
-    segment = np.repeat(np.arange(starts.size - 1), np.diff(starts))
-    # What the row before has seen is left out.
-    seen = np.append(first[:1], last[:-1] + 1)
-    seen[starts[:-1][starts[:-1] < seen.size]] = np.iinfo(np.int64).min
-    first = np.maximum(first, seen)
-    sizes = np.maximum(last - first + 1, 0)
-    ends = np.cumsum(sizes)
-    total = int(ends[-1]) if ends.size else 0
-    if total > most:
-        return None
-    return np.repeat(segment, sizes), np.arange(total) + np.repeat(first - (ends - sizes), sizes)

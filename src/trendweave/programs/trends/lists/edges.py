@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from trendweave.expressions.compiled.loading import AROUND_CONDITION
-from trendweave.expressions.compiled.paired import LEFT, PairCondition
+from trendweave.expressions.compiled.paired import LEFT
 from trendweave.gpu.matching.links import CardLinks
 from trendweave.kernel_cache.kernel import load_text
 from trendweave.planning.plan import Plan
-from trendweave.programs.trends.lists.conditions import LinkCondition
+from trendweave.programs.trends.lists.conditions import Candidates, LinkCondition
 
 #: Pairs that there is room for at first.
 _FIRST_ROOM = 1 << 16
@@ -53,52 +52,36 @@ def find_links({columns}answers, codes, bounds, low, high, first, only_first, fo
 """
 
 
-class CompiledLinks:
-    """Links rows in this process."""
+def link_rows(asked: Candidates, room: int | None) -> tuple[np.ndarray, np.ndarray] | None:
+    """Link rows in this process; see `Linker`."""
+    only_first, low, high = room is None, asked.low, asked.high
+    room = low.size if room is None else room
+    loop, given = _load_loop(*_describe(asked.condition)), _gather(asked)
+    found_from, found_to = np.empty((2, min(room, _FIRST_ROOM) + _TOGETHER), np.int64)
+    used, first = 0, 0
+    while True:
+        first, more = loop(*given, low, high, first, only_first, found_from[used:], found_to[used:])
+        used += more
+        if used > room or (first < low.size and found_from.size > room + _TOGETHER):
+            return None
+        if first == low.size:
+            return found_from[:used], found_to[:used]
+        found_from, found_to = (np.concatenate([part, np.empty_like(part)]) for part in (found_from, found_to))
 
-    def find_all(
-        self,
-        condition: LinkCondition,
-        sources: np.ndarray,
-        targets: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        room: int,
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """See `Linker`."""
-        return self._find(condition, sources, targets, low, high, room, only_first=False)
 
-    def find_first(
-        self, condition: LinkCondition, sources: np.ndarray, targets: np.ndarray, low: np.ndarray, high: np.ndarray
-    ) -> np.ndarray:
-        """See `Linker`."""
-        pairs = self._find(condition, sources, targets, low, high, sources.size, only_first=True)
-        assert pairs is not None, "there is room for one of each source"
-        found = np.full(sources.size, -1)
-        found[pairs[0]] = pairs[1]
-        return found
-
-    @staticmethod
-    def _find(
-        condition: LinkCondition,
-        sources: np.ndarray,
-        targets: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        room: int,
-        only_first: bool,
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        loop, given = _load_loop(*_describe(condition)), _gather(condition, sources, targets)
-        found_from, found_to = np.empty((2, min(room, _FIRST_ROOM) + _TOGETHER), np.int64)
-        used, first = 0, 0
-        while True:
-            first, more = loop(*given, low, high, first, only_first, found_from[used:], found_to[used:])
-            used += more
-            if used > room or (first < low.size and found_from.size > room + _TOGETHER):
-                return None
-            if first == low.size:
-                return found_from[:used], found_to[:used]
-            found_from, found_to = (np.concatenate([part, np.empty_like(part)]) for part in (found_from, found_to))
+def link_on_card(links: CardLinks, asked: Candidates, room: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Link rows on a card, where all of them fit; see `Linker`."""
+    if asked.condition.why_not is not None:
+        raise NotLinkedError(f"a condition on two events that is not compiled ({asked.condition.why_not})")
+    given = asked.condition.pair, asked.sources, asked.targets, asked.low, asked.high
+    if room is None:
+        first = links.find_first(*given)
+        some = np.flatnonzero(first >= 0)
+        return some, first[some]
+    found = links.find_all(*given, room)
+    if found is None:
+        raise NotLinkedError(f"more than {room:,} links between events")
+    return found
 
 
 def _describe(condition: LinkCondition) -> tuple[str, tuple[bool, ...], str, bool]:
@@ -107,8 +90,9 @@ def _describe(condition: LinkCondition) -> tuple[str, tuple[bool, ...], str, boo
     return condition.pair.python, is_left, order, condition.answers is not None
 
 
-def _gather(condition: LinkCondition, sources: np.ndarray, targets: np.ndarray) -> list[np.ndarray]:
+def _gather(asked: Candidates) -> list[np.ndarray]:
     """What the loops read of sources and targets, of the answers that are known, and the bounds of codes."""
+    condition, sources, targets = asked.condition, asked.sources, asked.targets
     columns = [column.values[sources if column.side == LEFT else targets] for column in condition.pair.columns]
     answers = np.ones((1, 1), np.bool_) if condition.answers is None else condition.answers
     codes = bounds = np.empty(0, np.int64)
@@ -148,40 +132,6 @@ def _load_loop(python: str, is_left: tuple[bool, ...], order: str, asks: bool) -
 
 class NotLinkedError(Exception):
     """A card does not link these rows or conditions; it says why, as a part of a sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class OnCard:
-    """Links rows on a card, where all of them fit."""
-
-    links: CardLinks
-
-    def find_all(
-        self,
-        condition: LinkCondition,
-        sources: np.ndarray,
-        targets: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        room: int,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """See `Linker`."""
-        found = self.links.find_all(_compiled(condition), sources, targets, low, high, room)
-        if found is None:
-            raise NotLinkedError(f"more than {room:,} links between events")
-        return found
-
-    def find_first(
-        self, condition: LinkCondition, sources: np.ndarray, targets: np.ndarray, low: np.ndarray, high: np.ndarray
-    ) -> np.ndarray:
-        """See `Linker`."""
-        return self.links.find_first(_compiled(condition), sources, targets, low, high)
-
-
-def _compiled(condition: LinkCondition) -> PairCondition:
-    if condition.why_not is not None:
-        raise NotLinkedError(f"a condition on two events that is not compiled ({condition.why_not})")
-    return condition.pair
 
 
 #: States of a pattern; each pair of neighbouring ones is linked by itself.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from trendweave.gpu.card import find_card, memory_told, refuse_work
 from trendweave.gpu.matching.links import CardLinks
-from trendweave.kernels.lists.graph import ALL, CHECKED, NO_WINDOW
+from trendweave.kernels.lists.graph import ALL, CHECKED, NO_WINDOW, list_windows
 from trendweave.kernels.lists.walk import START, Entries, count_paths, new_walk, walk_back
 from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.lists.choosing import share_all
@@ -18,9 +19,8 @@ from trendweave.programs.trends.lists.counting import (
     WindowEntries,
     count_trends,
     join_arrays,
-    list_windows,
 )
-from trendweave.programs.trends.lists.edges import NotLinkedError, OnCard, why_not_linked
+from trendweave.programs.trends.lists.edges import NotLinkedError, link_on_card, why_not_linked
 from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
 from trendweave.programs.trends.lists.walking import make_buffers, take_entries
 
@@ -66,7 +66,7 @@ def _link_on_card(graphs: SegmentGraphs, layout: Layout, counts: bool) -> Segmen
     card = find_card()
     try:
         with memory_told(card):
-            graphs = replace(graphs, linker=OnCard(CardLinks(card))).visit(lambda part: None)
+            graphs = replace(graphs, linker=partial(link_on_card, CardLinks(card))).visit(lambda part: None)
     except NotLinkedError as error:
         refuse_work(f"{error} is not served on a GPU")
     if graphs.kept is None:
@@ -114,17 +114,9 @@ def _find_entries(part: SegmentGraph, group: np.ndarray) -> WindowEntries:
     """The windows of a graph in which trends may end."""
     graph = part.graph
     ends = np.flatnonzero(graph.end_until != -NO_WINDOW)
-    segment = np.searchsorted(graph.segment_starts, ends, side="right") - 1
     first, last = graph.window_first[ends], graph.end_until[ends]
-    if bool(((last[1:] >= last[:-1]) | (segment[1:] != segment[:-1])).all()):
-        listed = list_windows(np.searchsorted(ends, graph.segment_starts), first, last, MOST_WINDOWS)
-    else:
-        # Each end is a segment here, so windows come several times.
-        listed = list_windows(np.arange(ends.size + 1), first, last, MOST_WINDOWS)
-        if listed is not None:
-            pairs = np.unique(np.column_stack([segment[listed[0]], listed[1]]), axis=0)
-            listed = pairs[:, 0], pairs[:, 1]
+    listed = list_windows(np.searchsorted(ends, graph.segment_starts), first, last, MOST_WINDOWS)
     if listed is None:
         raise NotCountedError
-    segment, window = listed[0] + part.first, np.ascontiguousarray(listed[1])
+    segment, window = listed[0] + part.first, listed[1]
     return WindowEntries(segment, window, group[segment], np.zeros(segment.size, np.int64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,19 +15,20 @@ from trendweave.kernels.lists.graph import (
     CHECKED,
     COMPLETE,
     NO_WINDOW,
+    NOWHERE,
     VERTEX_IN_EDGES,
     Steps,
     TrendGraph,
     flatten_steps,
-    latest_windows,
+    latest_before,
     reduce_edges,
 )
 from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.kernel_inputs import SELECTION, Piece
-from trendweave.programs.trends.lists.conditions import link_conditions
+from trendweave.programs.trends.lists.conditions import Linker, link_conditions
 from trendweave.programs.trends.lists.counting import CountedTrends, join_arrays
-from trendweave.programs.trends.lists.edges import CompiledLinks
-from trendweave.programs.trends.lists.successors import Linker, LinkTask, keep_unlinked, link_graph
+from trendweave.programs.trends.lists.edges import link_rows
+from trendweave.programs.trends.lists.successors import LinkTask, keep_unlinked, link_graph
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.rows.trend_windows import TrendNumbers
 
@@ -87,7 +88,7 @@ class SegmentGraphs:
     counted: CountedTrends
     mode: int
     memory: int
-    linker: Linker = field(default_factory=CompiledLinks)
+    linker: Linker = link_rows
     kept: tuple[SegmentGraph, ...] | None = None
 
     def parts(self) -> Iterator[SegmentGraph]:
@@ -164,7 +165,8 @@ class SegmentGraphs:
             return None
         if not ((graph.start_from == NO_WINDOW) | (graph.start_from == graph.window_first)).all():
             return None
-        return latest_windows(graph.edge_starts, graph.edges, graph.start_from, graph.window_last)
+        own = np.where(graph.start_from <= graph.window_last, graph.window_last, NOWHERE)
+        return np.maximum(own, latest_before(graph.edge_starts, graph.edges, own))
 
     def _find_edges(self, piece: Piece, graph: TrendGraph) -> TrendEdges:
         begins, ends, is_open = (np.zeros(len(piece.template.states), np.bool_) for _ in range(3))
@@ -218,18 +220,11 @@ def _join_graphs(graphs: list[TrendGraph], row: np.ndarray, variable: np.ndarray
     vertices = np.concatenate([[0], np.cumsum([graph.row.size for graph in graphs])])
     edges = np.concatenate([[0], np.cumsum([graph.edges.size for graph in graphs])])
 
-    def join(name: str) -> np.ndarray:
-        return join_arrays([getattr(graph, name) for graph in graphs])
-
+    names = ("tick", "window_first", "window_last", "start_from", "end_until", "follow")
     return TrendGraph(
         row=row,
         state=variable.astype(np.int32),
-        tick=join("tick"),
-        window_first=join("window_first"),
-        window_last=join("window_last"),
-        start_from=join("start_from"),
-        end_until=join("end_until"),
-        follow=join("follow"),
+        **{name: join_arrays([getattr(graph, name) for graph in graphs]) for name in names},
         edge_starts=_join_starts([graph.edge_starts for graph in graphs], edges),
         edges=join_arrays(
             [graph.edges + first for graph, first in zip(graphs, vertices[:-1], strict=True)],

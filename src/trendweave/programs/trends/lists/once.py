@@ -12,7 +12,7 @@ import numpy as np
 
 from trendweave.kernels import NO_MATCH
 from trendweave.kernels.lists.covers import find_covered
-from trendweave.kernels.lists.graph import CHECKED, COMPLETE, NO_BEGIN, NO_END, latest_begins, soonest_ends
+from trendweave.kernels.lists.graph import CHECKED, COMPLETE, NOWHERE, latest_before, latest_behind
 from trendweave.kernels.lists.walk import new_walk
 from trendweave.planning.plan import MovingWindow
 from trendweave.programs.trends.lists.counting import CountedTrends
@@ -99,12 +99,14 @@ class EachOnce:
         graph, edges = part.graph, part.edges
         assert edges is not None
         if self.windows.from_first:
-            begin = latest_begins(graph.edge_starts, graph.edges, graph.tick, edges.begins)[first]
-            none = begin == NO_BEGIN
+            begins = np.where(edges.begins, graph.tick, NOWHERE)
+            begin = latest_before(graph.edge_starts, graph.edges, begins)[first]
+            none = begin == NOWHERE
             return none | self._are_apart(np.where(none, 0, begin), graph.tick[last])
-        end = soonest_ends(graph.edge_starts, graph.edges, graph.tick, edges.ends)[last]
-        none = end == NO_END
-        return none | self._are_apart(graph.tick[first], np.where(none, graph.tick[first], end))
+        ends = np.where(edges.ends, -graph.tick, NOWHERE)
+        end = latest_behind(graph.edge_starts, graph.edges, ends)[last]
+        none = end == NOWHERE
+        return none | self._are_apart(graph.tick[first], np.where(none, graph.tick[first], -end))
 
     def _is_covered(self, part: SegmentGraph, trends: FoundTrends, own: np.ndarray) -> np.ndarray:
         graph = part.graph

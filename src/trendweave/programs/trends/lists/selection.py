@@ -135,7 +135,7 @@ def take_one_after_the_other(
     Returns:
         Which trends are taken, and the limits after that.
     """
-    begins, until = ticks[trends.starts[:-1]], _taken_until(rule, trends, ticks)
+    begins, until = ticks[trends.starts[:-1]], taken_until(rule, trends, ticks)
     if (until == NOTHING_TAKEN).all():
         return begins > limit[partition], limit.copy()
     taken, reached = np.zeros(trends.count, np.bool_), limit.copy()
@@ -151,7 +151,7 @@ def take_one_after_the_other(
     return taken, reached
 
 
-def _taken_until(rule: Rule, trends: ShownTrends, ticks: np.ndarray) -> np.ndarray:
+def taken_until(rule: Rule, trends: ShownTrends, ticks: np.ndarray) -> np.ndarray:
     """Per trend the last tick at which no other event may begin one once it is taken; NOTHING_TAKEN where each may."""
     if rule.kind == PAST_LAST:
         return ticks[trends.starts[1:] - 1]

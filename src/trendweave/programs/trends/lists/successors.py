@@ -8,16 +8,15 @@ followed by is told first by time and windows, then by equal values, and then by
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trendweave.kernels import NO_MATCH, Rows, Selection, Template
-from trendweave.kernels.lists.graph import NO_WINDOW, TrendGraph
-from trendweave.programs.operators.kernels.linked_graphs import deal, mark_ways
-from trendweave.programs.trends.lists.conditions import LinkCondition
+from trendweave.kernels.lists.graph import NO_WINDOW, NOWHERE, TrendGraph, latest_before, latest_behind, order_by_keys
+from trendweave.programs.trends.lists.conditions import Candidates, LinkCondition, Linker
 from trendweave.rows.codes import different_numbers
+from trendweave.rows.segments import can_be_read
 
 #: Products below this stay whole numbers of 64 bits.
 _MOST = 2**62
@@ -82,27 +81,6 @@ _NEVER = np.iinfo(np.int64).max
 _SMALL_CODES = 1 << 31
 
 
-class Linker(Protocol):
-    """Finds which targets can follow sources; both are row numbers."""
-
-    def find_all(
-        self,
-        condition: LinkCondition,
-        sources: np.ndarray,
-        targets: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        room: int,
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Places of sources and of targets between `low` and `high` of their source that meet the condition, the
-        sources of each target ascending; None where there are more than `room`."""
-
-    def find_first(
-        self, condition: LinkCondition, sources: np.ndarray, targets: np.ndarray, low: np.ndarray, high: np.ndarray
-    ) -> np.ndarray:
-        """The first such target of each source, or -1."""
-
-
 @dataclass(frozen=True, slots=True)
 class LinkTask:
     """The rows of a piece, what trends are words of, and where they may begin and end.
@@ -162,24 +140,24 @@ def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
     Returns:
         The graph, or None where it does not fit.
     """
-    readable, reach = _Readable(task), find_reach(task.rows)
+    readable, reach = _find_readable(task), find_reach(task.rows)
     order, repeats = order_states(task.template)
     # Per state, the rows that it was reached with, and the row that each has come from.
     reached: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
     found: list[_Links] = []
     for state in order:
-        begun = _begin(task, state, readable.of(state), everywhere=bool(repeats[state]))
+        begun = _begin(task, state, readable[state], everywhere=bool(repeats[state]))
         for rows, first in reached.pop(state, ()):
             np.maximum.at(begun, rows, first)
-        for steps in _steps_from(task, state, begun, readable, reach, linker):
-            pairs = linker.find_all(*steps.asked, room)
+        for asked in _narrow_to_next(task, _find_candidates(task, state, begun, readable, reach), linker):
+            pairs = linker(asked, room)
             if pairs is None:
                 return None
-            links = _Links(state, steps.target, steps.sources[pairs[0]], steps.targets[pairs[1]])
+            links = _Links(state, asked.state, asked.sources[pairs[0]], asked.targets[pairs[1]])
             room -= links.earlier.size
             found.append(links)
-            if not repeats[steps.target]:
-                reached.setdefault(steps.target, []).append((links.later, begun[links.earlier]))
+            if not repeats[asked.state]:
+                reached.setdefault(asked.state, []).append((links.later, begun[links.earlier]))
     return _join(task, readable, found)
 
 
@@ -187,19 +165,18 @@ def keep_unlinked(task: LinkTask, linker: Linker) -> TrendGraph:
     """The graph of a piece without edges, which are too many to be listed: every row in every state that it can be
     read in, and with skip-till-next-match the time at which each can be followed."""
     states = len(task.template.state_variable)
-    readable = _Readable(task)
-    key = np.sort(np.concatenate([readable.of(state) * states + state for state in range(states)]))
+    readable = _find_readable(task)
+    key = np.sort(np.concatenate([readable[state] * states + state for state in range(states)]))
     row, state = key // states, key % states
     follow = np.empty(0, np.int64)
     if task.selection == Selection.NEXT:
         follow, reach = np.full(key.size, -1), find_reach(task.rows)
         for number in range(states):
-            rows, begun = readable.of(number), np.full(task.rows.tick.size, -1)
+            rows, begun = readable[number], np.full(task.rows.tick.size, -1)
             begun[rows] = rows
-            found = _find_steps(task, number, begun, readable, reach)
+            found = _find_candidates(task, number, begun, readable, reach)
             if found:
-                ticks = [_ticks_of(task.rows.tick, steps, linker.find_first(*steps.asked)) for steps in found]
-                soonest = np.min(ticks, axis=0)
+                soonest = np.min([_find_first(task.rows.tick, asked, linker)[1] for asked in found], axis=0)
                 follow[np.searchsorted(key, rows * states + number)] = np.where(soonest == _NEVER, -1, soonest)
     start, until = _find_windows(task, row, state)
     return _make_graph(task, row, state, start, until, np.empty(0, np.int64), np.empty(0, np.int32), follow)
@@ -214,20 +191,13 @@ def _begin(task: LinkTask, state: int, readable: np.ndarray, everywhere: bool) -
     return begun
 
 
-class _Readable:
-    """The rows that can be read in a state, in some window; found once for each variable."""
-
-    def __init__(self, task: LinkTask) -> None:
-        self._task = task
-        self._known: dict[int, np.ndarray] = {}
-
-    def of(self, state: int) -> np.ndarray:
-        variable, rows = int(self._task.template.state_variable[state]), self._task.rows
-        if variable not in self._known:
-            letters = rows.letters if rows.letters.ndim == 2 else rows.letters[:, None]
-            has_letter = (letters[:, variable // 64] >> np.uint64(variable % 64)) & np.uint64(1) != 0
-            self._known[variable] = np.flatnonzero(has_letter & (rows.window_first <= rows.window_last))
-        return self._known[variable]
+def _find_readable(task: LinkTask) -> list[np.ndarray]:
+    """Per state the rows that can be read in it, in some window."""
+    rows = task.rows
+    letters = rows.letters if rows.letters.ndim == 2 else rows.letters[:, None]
+    inside, variables = rows.window_first <= rows.window_last, task.template.state_variable.tolist()
+    known = {one: np.flatnonzero(can_be_read(letters, one) & inside) for one in set(variables)}
+    return [known[one] for one in variables]
 
 
 def _start_from(task: LinkTask, state: int, chosen: np.ndarray) -> np.ndarray:
@@ -250,36 +220,12 @@ def _end_until(task: LinkTask, state: int, chosen: np.ndarray) -> np.ndarray:
     return np.where(window >= task.rows.window_first[chosen], window, -NO_WINDOW)
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """Where the rows that can follow some sources along a transition lie among targets, as far as time, windows and
-    equal values say."""
-
-    target: int
-    condition: LinkCondition
-    sources: np.ndarray
-    targets: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-
-    @property
-    def asked(self) -> tuple[LinkCondition, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """What linkers are told."""
-        return self.condition, self.sources, self.targets, self.low, self.high
-
-
-def _steps_from(
-    task: LinkTask, state: int, begun: np.ndarray, readable: _Readable, reach: Reach, linker: Linker
-) -> list[_Steps]:
+def _find_candidates(
+    task: LinkTask, state: int, begun: np.ndarray, readable: list[np.ndarray], reach: Reach
+) -> list[Candidates]:
     """Where the rows that can follow those of a state lie, along all of its transitions."""
-    found = _find_steps(task, state, begun, readable, reach)
-    return _narrow_to_next(task, found, linker) if task.selection == Selection.NEXT and found else found
-
-
-def _find_steps(task: LinkTask, state: int, begun: np.ndarray, readable: _Readable, reach: Reach) -> list[_Steps]:
-    """The same, whatever follows first."""
     sources = np.flatnonzero(begun >= 0)
-    found: list[_Steps] = []
+    found: list[Candidates] = []
     for number in np.flatnonzero(np.asarray(task.template.source) == state).tolist() if sources.size else ():
         target, condition, tick = int(task.template.target[number]), task.conditions[number], task.rows.tick
         after, before = reach.later[sources], reach.beyond[begun[sources]]
@@ -289,12 +235,12 @@ def _find_steps(task: LinkTask, state: int, begun: np.ndarray, readable: _Readab
         if condition.guard is not None and task.selection != Selection.NEXT:
             before = np.minimum(before, _until_guard(task, condition.guard)[sources])
         before = np.maximum(before, after)
-        targets = readable.of(target)
+        targets = readable[target]
         if condition.equal is None:
             low, high = np.searchsorted(targets, after), np.searchsorted(targets, before)
         else:
             targets, low, high = _find_equal(*condition.equal, sources, targets, after, before)
-        found.append(_Steps(target, condition, sources, targets, low, high))
+        found.append(Candidates(target, condition, sources, targets, low, high))
     return found
 
 
@@ -326,30 +272,33 @@ def _find_equal(
     return targets, low, np.where(codes < 0, low, high)
 
 
-def _narrow_to_next(task: LinkTask, found: Sequence[_Steps], linker: Linker) -> list[_Steps]:
-    """Only the first time at which some event can follow each source on some transition."""
+def _narrow_to_next(task: LinkTask, found: Sequence[Candidates], linker: Linker) -> Sequence[Candidates]:
+    """With skip-till-next-match, only the first time at which some event can follow each source on some transition."""
+    if task.selection != Selection.NEXT or not found:
+        return found
     tick = task.rows.tick
-    firsts = [linker.find_first(*steps.asked) for steps in found]
-    ticks = [_ticks_of(tick, steps, first) for steps, first in zip(found, firsts, strict=True)]
-    soonest = np.min(ticks, axis=0)
+    firsts = [_find_first(tick, asked, linker) for asked in found]
+    soonest = np.min([at for _, at in firsts], axis=0)
     narrowed = []
-    for steps, first, at in zip(found, firsts, ticks, strict=True):
-        low = np.where((at == soonest) & (at != _NEVER), first, steps.high)
-        high = np.minimum(steps.high, _end_of_tick(tick, steps.targets)[np.minimum(low, steps.targets.size)])
-        guard = steps.condition.guard
-        if guard is not None and steps.targets.size:
+    for asked, (first, at) in zip(found, firsts, strict=True):
+        low = np.where((at == soonest) & (at != _NEVER), first, asked.high)
+        high = np.minimum(asked.high, _end_of_tick(tick, asked.targets)[np.minimum(low, asked.targets.size)])
+        guard = asked.condition.guard
+        if guard is not None and asked.targets.size:
             # Those of one time have one guard.
-            is_open = tick[steps.sources] >= guard[steps.targets[np.minimum(low, steps.targets.size - 1)]]
+            is_open = tick[asked.sources] >= guard[asked.targets[np.minimum(low, asked.targets.size - 1)]]
             high = np.where(is_open, high, low)
-        narrowed.append(_Steps(steps.target, steps.condition, steps.sources, steps.targets, low, np.maximum(low, high)))
+        narrowed.append(replace(asked, low=low, high=np.maximum(low, high)))
     return narrowed
 
 
-def _ticks_of(tick: np.ndarray, steps: _Steps, first: np.ndarray) -> np.ndarray:
-    """The time of the first target of each source."""
-    if not steps.targets.size:
-        return np.full(first.size, _NEVER)
-    return np.where(first >= 0, tick[steps.targets[np.maximum(first, 0)]], _NEVER)
+def _find_first(tick: np.ndarray, asked: Candidates, linker: Linker) -> tuple[np.ndarray, np.ndarray]:
+    """The first target of each source, and its time."""
+    first, at = np.full(asked.sources.size, -1), np.full(asked.sources.size, _NEVER)
+    pairs = linker(asked, None)
+    assert pairs is not None, "there is room for one of each source"
+    first[pairs[0]], at[pairs[0]] = pairs[1], tick[asked.targets[pairs[1]]]
+    return first, at
 
 
 def _end_of_tick(tick: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -372,7 +321,7 @@ def _find_windows(task: LinkTask, row: np.ndarray, state: np.ndarray) -> tuple[n
     return start, until
 
 
-def _join(task: LinkTask, readable: _Readable, found: Sequence[_Links]) -> TrendGraph:
+def _join(task: LinkTask, readable: list[np.ndarray], found: Sequence[_Links]) -> TrendGraph:
     """The graph of all links, without those that no way from a beginning to an end passes."""
     states = len(task.template.state_variable)
     numbers = _number_vertices(task, readable, found)
@@ -380,7 +329,10 @@ def _join(task: LinkTask, readable: _Readable, found: Sequence[_Links]) -> Trend
     start, until = _find_windows(task, row, state)
     edge_starts, edges = _order_edges(numbers, states, found)
     ends = np.asarray(task.template.is_final)[state] if task.keeps_ends else until != -NO_WINDOW
-    kept = mark_ways(edge_starts, edges, start != NO_WINDOW, ends)
+    begun = np.where(start != NO_WINDOW, 0, NOWHERE)
+    kept = np.maximum(begun, latest_before(edge_starts, edges, begun)) != NOWHERE
+    ended = np.where(ends, 0, NOWHERE)
+    kept &= np.maximum(ended, latest_behind(edge_starts, edges, ended)) != NOWHERE
     if not kept.all():
         new_number, after = np.cumsum(kept) - 1, np.repeat(np.arange(row.size), np.diff(edge_starts))
         kept_edges = kept[edges] & kept[after]
@@ -429,14 +381,14 @@ class _Numbers:
         return np.searchsorted(self.key, keys) if self.dense is None else self.dense[keys]
 
 
-def _number_vertices(task: LinkTask, readable: _Readable, found: Sequence[_Links]) -> _Numbers:
+def _number_vertices(task: LinkTask, readable: list[np.ndarray], found: Sequence[_Links]) -> _Numbers:
     """Number what is linked, and what can be a trend by itself."""
     template = task.template
     states = len(template.state_variable)
     keys = [link.earlier * states + link.source_state for link in found]
     keys += [link.later * states + link.target_state for link in found]
     keys += [
-        readable.of(state) * states + state
+        readable[state] * states + state
         for state in range(states)
         if template.is_start[state] and template.is_final[state]
     ]
@@ -456,9 +408,9 @@ def _order_edges(numbers: _Numbers, states: int, found: Sequence[_Links]) -> tup
     before = np.concatenate([nothing, *(numbers.of(link.earlier * states + link.source_state) for link in found)])
     after = np.concatenate([nothing, *(numbers.of(link.later * states + link.target_state) for link in found)])
     if len(found) > 1:
-        starts, later = deal(before, after, count)
+        starts, later = order_by_keys(before, after, count)
         before, after = np.repeat(np.arange(count), np.diff(starts)), later
-    return deal(after, before, count)
+    return order_by_keys(after, before, count)
 
 
 def order_states(template: Template) -> tuple[list[int], np.ndarray]:

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from trendweave.kernels.lists.folds import Folds
-from trendweave.kernels.lists.graph import find_bounds
-from trendweave.kernels.lists.take import NOTHING_TAKEN, TakeShape, new_ways, write_judging, write_reach, write_take
+from trendweave.kernels.lists.graph import NOWHERE, TrendGraph, find_bounds, latest_behind, list_windows
+from trendweave.kernels.lists.take import NOTHING_TAKEN, TakeShape, new_ways, write_judging, write_take
 from trendweave.programs.trends.aggregates import PartitionTask, of_rows
 from trendweave.programs.trends.lists.choosing import NO_LIMIT
-from trendweave.programs.trends.lists.counting import Layout, WindowEntries, list_windows
+from trendweave.programs.trends.lists.counting import Layout, WindowEntries
 from trendweave.programs.trends.lists.graphs import SegmentGraph
 from trendweave.programs.trends.lists.match_conditions import MatchConditions, Verdict
 from trendweave.programs.trends.lists.selection import Selector
@@ -107,11 +107,7 @@ def take_trends(
     given["path"], given["cursor"] = np.empty((2, part.largest_segment), np.int64)
     judge = None
     if demands is not None:
-        given["reach"], is_single = np.empty(part.row.size, np.int64), np.empty(part.row.size, np.bool_)
-        write_reach().run(given | {"is_single": is_single})
-        judge = Judge(
-            part, replace(shape, shortest=False, folds=demands.folds.shape), rule.shortest, demands, given, is_single
-        )
+        judge = Judge(part, replace(shape, shortest=False, folds=demands.folds.shape), rule.shortest, demands, given)
     buffers, loop = make_buffers(part), write_take(shape)
     state = np.array([0, -1, NOTHING_TAKEN, 0, -1, 0, 0])
     cells = folds.cells(buffers.entry.size)
@@ -141,13 +137,21 @@ def _describe_graph(part: SegmentGraph, places: np.ndarray) -> dict[str, Any]:
     if starts[-1] and (np.diff(starts) > 1).any():
         order = np.lexsort((place[later], part.variable[later], graph.tick[later], graph.edges))
     names = ("tick", "window_first", "start_from", "end_until", "segment_starts")
+    # The first window in which a trend from each vertex can end.
+    ends = np.where(graph.end_until == NOWHERE, NOWHERE, -graph.window_first)
     return {name: getattr(graph, name) for name in names} | {
+        "reach": -_largest_ahead(graph, ends),
         "follow_starts": starts,
         "follow": later[order],
         "row": part.row,
         "variable": part.variable,
         "place": place,
     }
+
+
+def _largest_ahead(graph: TrendGraph, own: np.ndarray) -> np.ndarray:
+    """The largest number of each vertex and of those to which a way leads from it."""
+    return np.maximum(own, latest_behind(graph.edge_starts, graph.edges, own))
 
 
 def _name_folds(folds: Folds, part: SegmentGraph, cells: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
@@ -167,9 +171,11 @@ class Judge:
         shortest: bool,
         demands: Demands,
         given: dict[str, Any],
-        is_single: np.ndarray,
     ) -> None:
-        self.part, self.shortest, self.demands, self.is_single = part, shortest, demands, is_single
+        self.part, self.shortest, self.demands = part, shortest, demands
+        # Where one path alone leads on: from every vertex some way leads to an end.
+        forks = np.where(np.diff(given["follow_starts"]) > 1, 0, NOWHERE)
+        self.is_single = _largest_ahead(part.graph, forks) == NOWHERE
         self.collect, self.walk = write_judging(shape)
         self.given = given | new_ways(part.row.size) | _name_folds(demands.folds, part, demands.folds.cells(0))
         self.state = np.array([0, -1, NOTHING_TAKEN, 0, -1, 0, 0])

@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.lists.graph import ALL, NO_END, NO_WINDOW, soonest_ends
+from trendweave.kernels.lists.graph import ALL, NO_WINDOW, NOWHERE, latest_behind
 from trendweave.planning.matches.certainty import Certainty, plan_open_beginnings
-from trendweave.planning.plan import Plan, Selection, VariablePlan
+from trendweave.planning.plan import Plan, Selection
 from trendweave.planning.preparation import Preparation, PreparedEdge
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.lists.counting import WindowEntries, lay_out
 from trendweave.programs.trends.lists.graphs import SegmentGraphs
-from trendweave.results.shown_trends import ShownTrends
 from trendweave.rows.encoded import LETTERS, NUMBER, TIME, EncodedRows
 from trendweave.rows.times import as_times, time_type
 
@@ -65,7 +64,8 @@ class OpenBeginnings:
             graph = part.graph
             begins = graph.start_from != NO_WINDOW
             if graph.is_listed:
-                begins &= soonest_ends(graph.edge_starts, graph.edges, graph.tick, part.variable == later) != NO_END
+                goes_on = np.where(part.variable == later, 0, NOWHERE)
+                begins &= latest_behind(graph.edge_starts, graph.edges, goes_on) != NOWHERE
             found[number[part.row[begins]]] = True
         return found
 
@@ -92,24 +92,8 @@ def _add_later(rows: EncodedRows, watermark: int, variable: int) -> pa.Table:
     return pa.concat_tables([table, last])
 
 
-@dataclass(frozen=True, slots=True)
-class Moments:
-    """The times of rows, numbered from partition to partition, finer where columns order events of one time: `of_row`,
-    and of each its first row and its partition."""
-
-    of_row: np.ndarray
-    first: np.ndarray
-    partition: np.ndarray
-
-    @staticmethod
-    def of(rows: EncodedRows) -> Moments:
-        new = np.ones(rows.tick.size, np.bool_)
-        new[1:] = rows.tick[1:] != rows.tick[:-1]
-        return Moments(np.cumsum(new) - 1, np.flatnonzero(new), rows.partitions.of_rows()[new])
-
-
 def find_waiting(
-    certainty: Certainty, selection: Selection | None, asked: np.ndarray, undecided: np.ndarray, moments: Moments
+    certainty: Certainty, selection: Selection | None, asked: np.ndarray, undecided: np.ndarray, rows: EncodedRows
 ) -> np.ndarray:
     """Find the rows whose trends are not looked at before beginnings are decided.
 
@@ -117,45 +101,19 @@ def find_waiting(
         certainty: What trends wait for.
         selection: Which beginnings a trend takes away; None: none.
         asked: Rows that trends may begin with.
-        undecided: The moments of undecided beginnings.
-        moments: The moments.
+        undecided: The ticks of undecided beginnings.
+        rows: The rows.
 
     Returns:
         Whether each row is such a beginning.
     """
     if certainty.whatever_taken:
-        return _are_behind(moments.of_row, undecided, moments)
-    # The first trend of a beginning decides it; beginnings of one moment come out together.
-    waits: np.ndarray = np.isin(moments.of_row, undecided)
+        return _are_behind(rows.tick, undecided, rows)
+    # The first trend of a beginning decides it; beginnings of one tick come out together.
+    waits: np.ndarray = np.isin(rows.tick, undecided)
     if selection is not None and selection.shortest:
-        waits &= np.bincount(moments.of_row[asked], minlength=moments.first.size)[moments.of_row] > 1
+        waits &= np.bincount(rows.tick[asked], minlength=rows.tick_steps.size)[rows.tick] > 1
     return waits
-
-
-def take_until(
-    selection: Selection | None, variables: tuple[VariablePlan, ...], trends: ShownTrends, moments: np.ndarray
-) -> np.ndarray:
-    """Find up to which moment each trend takes beginnings away, its own at least.
-
-    Args:
-        selection: Which beginnings a trend takes away; None: none but its own.
-        variables: The variables of the plan.
-        trends: The trends.
-        moments: The moment of each of their events.
-    """
-    until: np.ndarray = moments[trends.starts[:-1]].copy()
-    if selection is None or selection.skip == "next":
-        return until
-    if selection.skip == "past last":
-        return moments[trends.starts[1:] - 1]
-    number = [variable.name for variable in variables].index(str(selection.variable))
-    at = np.flatnonzero(trends.variables == number)
-    of = np.searchsorted(trends.starts, at, side="right") - 1
-    if selection.skip == "first":
-        at, of = at[::-1], of[::-1]
-    named = until + 1
-    named[of] = moments[at]  # the last one counts
-    return np.maximum(until, named - 1)
 
 
 def find_certain(
@@ -164,17 +122,17 @@ def find_certain(
     first: np.ndarray,
     until: np.ndarray,
     undecided: np.ndarray,
-    moments: Moments,
+    rows: EncodedRows,
 ) -> np.ndarray:
     """Find the trends that no undecided beginning can take away.
 
     Args:
         certainty: What trends wait for.
         selection: Which beginnings a trend takes away; None: none.
-        first: The moment of each trend's first event; trends are taken one after the other.
-        until: Up to which moment each takes beginnings away.
-        undecided: The moments of undecided beginnings.
-        moments: The moments.
+        first: The tick of each trend's first event; trends are taken one after the other.
+        until: Up to which tick each takes beginnings away.
+        undecided: The ticks of undecided beginnings.
+        rows: The rows.
 
     Returns:
         Which of the trends are certain.
@@ -186,11 +144,17 @@ def find_certain(
     order = np.argsort(first, kind="stable")
     before = np.searchsorted(first[order], undecided) - 1
     reached = np.append(np.maximum.accumulate(until[order]), -1)
-    return ~_are_behind(first, undecided[reached[before] < undecided], moments)
+    return ~_are_behind(first, undecided[reached[before] < undecided], rows)
 
 
-def _are_behind(at: np.ndarray, undecided: np.ndarray, moments: Moments) -> np.ndarray:
-    """Whether moments are undecided, or an earlier one of their partition is."""
+def _are_behind(at: np.ndarray, undecided: np.ndarray, rows: EncodedRows) -> np.ndarray:
+    """Whether ticks are undecided, or an earlier one of their partition is."""
+    partition = rows.partitions.of_rows()[first_rows(rows)]
     earlier = np.searchsorted(undecided, at, side="right") - 1
-    behind: np.ndarray = np.append(moments.partition[undecided], -1)[earlier] == moments.partition[at]
+    behind: np.ndarray = np.append(partition[undecided], -1)[earlier] == partition[at]
     return behind
+
+
+def first_rows(rows: EncodedRows) -> np.ndarray:
+    """The first row of each tick."""
+    return np.searchsorted(rows.tick, np.arange(rows.tick_steps.size))

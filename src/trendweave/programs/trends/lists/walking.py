@@ -140,11 +140,6 @@ def take_entries(
     part: SegmentGraph, entries: WindowEntries, chosen: np.ndarray, share: Share, places: np.ndarray
 ) -> Entries:
     """Take entries of a graph, and what `share` has at the given places."""
-    pick_starts, picks = np.empty(0, np.int64), np.empty(0, np.int64)
-    if share.picks is not None:
-        picked = [share.picks[place] for place in places]
-        pick_starts = np.concatenate([[0], np.cumsum([part.size for part in picked])]).astype(np.int64)
-        picks = join_arrays(picked)
     segment, window = entries.segment[chosen] - part.first, entries.window[chosen]
     return Entries(
         segment,
@@ -153,8 +148,9 @@ def take_entries(
         share.quota[places],
         share.min_length[places],
         share.shortest[places],
-        pick_starts,
-        picks,
+        share.pick_starts[places],
+        share.pick_starts[places + 1],
+        share.picks,
     )
 
 
