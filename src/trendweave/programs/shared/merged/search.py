@@ -107,7 +107,6 @@ class SearchTask(PartitionTask):
             self._asked(segments),
             selection=SELECTION[self.plan.strategy],
             numbers="exact" if self.options.exact else "float64",
-            force_way=self.options.way,
             start_guards=guard_starts(self.inputs, piece, windows, tick, of_row),
             final_guards=guard_ends(self.inputs, piece, windows, tick, of_row),
             queries=self._query_lanes(),

@@ -109,7 +109,7 @@ class MergedUnit(Unit):
     ) -> Iterator[tuple[Columns, TaskResult]]:
         merged = self.search
         assert merged is not None, "there is a merged plan"
-        options = TaskOptions(merged.numbers != "float64", merged.way, only[0], chunk)
+        options = TaskOptions(merged.numbers != "float64", only[0], chunk)
         plans = [program.plan for program in self.programs]
         try:
             found = SearchTask(unit, plans, merged.preparation, self.view(rows), options).run_members()
@@ -190,5 +190,5 @@ def bind_merged(unit: Graphlets | Lanes, programs: Sequence[Program], sharing: s
     search = None
     if isinstance(unit, Lanes):
         one = own[0]
-        search = TrendAggregates(unit.plan, one.events, one.time, one.type, one.numbers, way=one.way)
+        search = TrendAggregates(unit.plan, one.events, one.time, one.type, one.numbers)
     return MergedUnit(unit, tuple(own), sharing, search)
