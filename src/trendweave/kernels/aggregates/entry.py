@@ -20,7 +20,6 @@ from trendweave.kernels.inputs import (
     NO_TREND,
     NO_VALUE,
     Aggregate,
-    Kernel,
     Measure,
     QueryLanes,
     Results,
@@ -162,7 +161,7 @@ def aggregate(
     start_guards: Mapping[int, np.ndarray] | None = None,
     final_guards: Mapping[int, np.ndarray] | None = None,
     memory_limit: int = MEMORY_LIMIT,
-    kernel: Kernel | None = None,
+    folds: bool | None = None,
     queries: QueryLanes | None = None,
     counted: bool = True,
 ) -> Results:
@@ -174,7 +173,7 @@ def aggregate(
     force_way    None, or one of METHODS instead of the ways and the kernel that were chosen: for tests
     start_guards, final_guards  state -> int64[n]: a vertex may begin trends only in windows >= start_guards[state][row]
                  and end trends only in windows <= final_guards[state][row] (leading and trailing NOT)
-    kernel       what counts and sums, refused where it cannot; None: the fastest that can
+    folds        whether totals per state are summed, refused where they do not do; None: where they do
     queries      several queries whose templates are merged into the given one: windows of the results are then those
                  of `QueryLanes`, and `split_queries` takes them apart
     counted      whether the number of trends is wanted; where it is not, and nothing but extrema is, it is 1
@@ -185,7 +184,7 @@ def aggregate(
     for part in aggregates:
         check_choice("the kind of an aggregate", part.kind, tuple(Measure))
     engine = Engine(
-        rows, template, transition_conditions, selection, force_way, start_guards, final_guards, memory_limit, kernel,
+        rows, template, transition_conditions, selection, force_way, start_guards, final_guards, memory_limit, folds,
         queries,
     )  # fmt: skip
     return measure(engine, template, aggregates, numbers, queries, counted)

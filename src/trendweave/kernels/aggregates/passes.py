@@ -15,7 +15,6 @@ from trendweave.kernels.inputs import (
     NO_CONDITION,
     NO_TREND,
     Condition,
-    Kernel,
     QueryLanes,
     Rows,
     Selection,
@@ -91,7 +90,7 @@ class Engine:
     def __init__(
         self, rows: Rows, template: Template, conditions: Sequence | None, selection: Selection,
         force_way: str | None = None, start_guards: Mapping[int, np.ndarray] | None = None,
-        final_guards: Mapping[int, np.ndarray] | None = None, memory_limit: int = 0, kernel: Kernel | None = None,
+        final_guards: Mapping[int, np.ndarray] | None = None, memory_limit: int = 0, folds: bool | None = None,
         queries: QueryLanes | None = None,
     ) -> None:  # fmt: skip
         self.queries = queries
@@ -109,9 +108,9 @@ class Engine:
         unconditional = (
             selection is Selection.ANY and not start_guards and not final_guards and all(map(is_empty, self.conditions))
         )
-        if kernel is Kernel.FOLD and force_way is None and not unconditional:
+        if folds and force_way is None and not unconditional:
             raise ValueError("totals per state serve only templates without conditions under skip-till-any-match")
-        self.sums_totals = force_way is None and unconditional and kernel in (None, Kernel.FOLD)
+        self.sums_totals = force_way is None and unconditional and folds is not False
         self.masks: QueryMasks | None = None
         if queries is not None:
             self.sums_totals = False
