@@ -6,6 +6,7 @@ import numba
 import numpy as np
 import pytest
 
+from tests.kernels.forced import aggregate
 from trendweave.kernels import (
     Aggregate,
     Comparison,
@@ -15,7 +16,6 @@ from trendweave.kernels import (
     Selection,
     Template,
     Way,
-    aggregate,
     match_starts,
 )
 
@@ -123,7 +123,6 @@ def test_extreme_integers_in_min_and_max():
     [
         ({"selection": "first"}, "selection"),
         ({"numbers": "log2"}, "numbers"),
-        ({"force_way": "guess"}, "force_way"),
         ({"aggregates": [Aggregate("median", 1)]}, "aggregate"),
         ({"transition_conditions": [None, None]}, "condition"),
     ],

@@ -57,8 +57,8 @@ class Recorder:
         for module, name, kernel in OTHER_LOOPS:
             patch.setattr(module, name, self.record(getattr(module, name), kernel))
 
-    def choose(self, template: Any, conditions: Any, selection: Any, exact_sums: bool, forced: Any) -> Any:
-        methods = self._choose(template, conditions, selection, exact_sums, forced)
+    def choose(self, template: Any, conditions: Any, selection: Any, exact_sums: bool) -> Any:
+        methods = self._choose(template, conditions, selection, exact_sums)
         for source, target, method in zip(template.source, template.target, methods, strict=True):
             pair = (self.names[template.state_variable[source]], self.names[template.state_variable[target]])
             self.ways[exact_sums].setdefault(pair, set()).add(method)

@@ -89,7 +89,7 @@ class Engine:
 
     def __init__(
         self, rows: Rows, template: Template, conditions: Sequence | None, selection: Selection,
-        force_way: str | None = None, start_guards: Mapping[int, np.ndarray] | None = None,
+        start_guards: Mapping[int, np.ndarray] | None = None,
         final_guards: Mapping[int, np.ndarray] | None = None, memory_limit: int = 0, folds: bool | None = None,
         queries: QueryLanes | None = None,
     ) -> None:  # fmt: skip
@@ -98,7 +98,6 @@ class Engine:
         self.template = template
         self.conditions = normalise_conditions(conditions, len(template.source))
         self.selection = Selection(selection)
-        self.force_way = force_way
         self.start_guards: Mapping[int, np.ndarray] = start_guards or {}
         self.final_guards: Mapping[int, np.ndarray] = final_guards or {}
         self.memory_limit = memory_limit
@@ -108,9 +107,9 @@ class Engine:
         unconditional = (
             selection is Selection.ANY and not start_guards and not final_guards and all(map(is_empty, self.conditions))
         )
-        if folds and force_way is None and not unconditional:
+        if folds and not unconditional:
             raise ValueError("totals per state serve only templates without conditions under skip-till-any-match")
-        self.sums_totals = force_way is None and unconditional and folds is not False
+        self.sums_totals = unconditional and folds is not False
         self.masks: QueryMasks | None = None
         if queries is not None:
             self.sums_totals = False
@@ -154,7 +153,7 @@ class Engine:
         """The plan of a loop and its columns; sums of integers may use methods that subtract."""
         if exact_sums not in self.plans:
             readers = [-1] * len(self.conditions) if self.masks is None else list(self.masks.readers)
-            methods = choose_methods(self.template, self.conditions, self.selection, exact_sums, self.force_way)
+            methods = choose_methods(self.template, self.conditions, self.selection, exact_sums)
             if methods not in self.of_methods:
                 self.of_methods[methods] = make_plan(
                     self.template, self.conditions, methods, self.start_guards, self.final_guards, readers
