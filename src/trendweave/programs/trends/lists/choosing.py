@@ -144,7 +144,7 @@ class Limits:
         rank[order] = np.arange(of.size) - np.searchsorted(of, of)
         chosen = np.flatnonzero(rank < self.left[place])
         np.subtract.at(self.left, place[chosen], 1)
-        return trends.take(chosen)
+        return trends if chosen.size == trends.count else trends.take(chosen)
 
     def close(self, share: Share) -> None:
         """Let nobody look further into windows and groups that have shown all they may."""

@@ -166,7 +166,7 @@ class SegmentGraphs:
         if not ((graph.start_from == NO_WINDOW) | (graph.start_from == graph.window_first)).all():
             return None
         own = np.where(graph.start_from <= graph.window_last, graph.window_last, NOWHERE)
-        return np.maximum(own, latest_before(graph.edge_starts, graph.edges, own))
+        return latest_before(graph.edge_starts, graph.edges, own)[1]
 
     def _find_edges(self, piece: Piece, graph: TrendGraph) -> TrendEdges:
         begins, ends, is_open = (np.zeros(len(piece.template.states), np.bool_) for _ in range(3))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from trendweave.kernels.lists.folds import Folds
-from trendweave.kernels.lists.graph import NOWHERE, TrendGraph, find_bounds, latest_behind, list_windows
+from trendweave.kernels.lists.graph import NOWHERE, find_bounds, latest_behind, list_windows
 from trendweave.kernels.lists.take import NOTHING_TAKEN, TakeShape, new_ways, write_judging, write_take
 from trendweave.programs.trends.aggregates import PartitionTask, of_rows
 from trendweave.programs.trends.lists.choosing import NO_LIMIT
@@ -140,18 +140,13 @@ def _describe_graph(part: SegmentGraph, places: np.ndarray) -> dict[str, Any]:
     # The first window in which a trend from each vertex can end.
     ends = np.where(graph.end_until == NOWHERE, NOWHERE, -graph.window_first)
     return {name: getattr(graph, name) for name in names} | {
-        "reach": -_largest_ahead(graph, ends),
+        "reach": -latest_behind(graph.edge_starts, graph.edges, ends)[1],
         "follow_starts": starts,
         "follow": later[order],
         "row": part.row,
         "variable": part.variable,
         "place": place,
     }
-
-
-def _largest_ahead(graph: TrendGraph, own: np.ndarray) -> np.ndarray:
-    """The largest number of each vertex and of those to which a way leads from it."""
-    return np.maximum(own, latest_behind(graph.edge_starts, graph.edges, own))
 
 
 def _name_folds(folds: Folds, part: SegmentGraph, cells: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
@@ -175,7 +170,7 @@ class Judge:
         self.part, self.shortest, self.demands = part, shortest, demands
         # Where one path alone leads on: from every vertex some way leads to an end.
         forks = np.where(np.diff(given["follow_starts"]) > 1, 0, NOWHERE)
-        self.is_single = _largest_ahead(part.graph, forks) == NOWHERE
+        self.is_single = latest_behind(part.graph.edge_starts, part.graph.edges, forks)[1] == NOWHERE
         self.collect, self.walk = write_judging(shape)
         self.given = given | new_ways(part.row.size) | _name_folds(demands.folds, part, demands.folds.cells(0))
         self.state = np.array([0, -1, NOTHING_TAKEN, 0, -1, 0, 0])

@@ -65,7 +65,7 @@ class OpenBeginnings:
             begins = graph.start_from != NO_WINDOW
             if graph.is_listed:
                 goes_on = np.where(part.variable == later, 0, NOWHERE)
-                begins &= latest_behind(graph.edge_starts, graph.edges, goes_on) != NOWHERE
+                begins &= latest_behind(graph.edge_starts, graph.edges, goes_on)[0] != NOWHERE
             found[number[part.row[begins]]] = True
         return found
 
