@@ -17,8 +17,9 @@ from itertools import accumulate
 import numpy as np
 
 from trendweave.kernels.lists.sample import mark_at_random
-from trendweave.planning.plan import Choice, Plan
+from trendweave.planning.plan import Choice
 from trendweave.planning.preparation import Preparation
+from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.results.shown_trends import ShownTrends, find_partitions, join_trends
 from trendweave.rows.encoded import EncodedRows
 
@@ -195,9 +196,10 @@ class Chooser:
     seeds: np.ndarray
 
     @staticmethod
-    def of(plan: Plan, preparation: Preparation, rows: EncodedRows) -> Chooser:
-        assert plan.choice is not None, "only a plan that chooses has a chooser"
-        return Chooser(plan.choice, rows, _seed_partitions(plan.choice.seed, preparation, rows))
+    def of(task: PartitionTask) -> Chooser:
+        choice = task.plan.choice
+        assert choice is not None, "only a plan that chooses has a chooser"
+        return Chooser(choice, task.rows, _seed_partitions(choice.seed, task.preparation, task.rows))
 
     def choose(self, trends: ShownTrends) -> ShownTrends:
         """Choose among trends."""

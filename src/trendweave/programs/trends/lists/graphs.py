@@ -201,8 +201,9 @@ class SegmentGraphs:
         if (sizes.astype(float) ** 2 / 2 / 8).sum() > self.memory // 2:
             raise ExecutionError([self._too_large()])
         _, pair = np.unique(row * len(self.counted.task.plan.variables) + variable, return_inverse=True)
-        partition = join_arrays([piece.segments.partition for piece in self.counted.pieces])
-        covers = make_covers(graph, pair.astype(np.int64), partition, int(sizes.max()) + 1 if sizes.size else 1)
+        covers = make_covers(
+            graph, pair.astype(np.int64), self.counted.partitions, int(sizes.max()) + 1 if sizes.size else 1
+        )
         edges = _join_edges([part.edges for part in parts if part.edges is not None])
         return SegmentGraph(0, graph, None, row, variable, covers, edges)
 

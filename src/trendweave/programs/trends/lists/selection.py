@@ -18,6 +18,7 @@ from trendweave.kernels.lists.take import NOTHING_TAKEN
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.planning.preparation import Preparation
+from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.lists.choosing import WaitingTrends
 from trendweave.results.shown_trends import ShownTrends, find_partitions
 from trendweave.rows.codes import order_codes
@@ -184,12 +185,12 @@ class Selector:
     limit: np.ndarray
 
     @staticmethod
-    def of(plan: Plan, preparation: Preparation, rows: EncodedRows) -> Selector | None:
+    def of(task: PartitionTask) -> Selector | None:
         """None where a plan takes all trends."""
-        if plan.selection is None:
+        if task.plan.selection is None:
             return None
-        nothing = np.full(rows.partitions.count, NOTHING_TAKEN, np.int64)
-        return Selector(read_rule(plan), rows, place_rows(preparation, rows), nothing)
+        nothing = np.full(task.rows.partitions.count, NOTHING_TAKEN, np.int64)
+        return Selector(read_rule(task.plan), task.rows, place_rows(task.preparation, task.rows), nothing)
 
     def thin_out(self, trends: ShownTrends) -> ShownTrends:
         """Only the trends that come first among those of their window and first event."""

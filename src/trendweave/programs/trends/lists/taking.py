@@ -17,9 +17,9 @@ import numpy as np
 from trendweave.kernels.lists.folds import Folds
 from trendweave.kernels.lists.graph import NOWHERE, find_bounds, latest_behind, list_windows
 from trendweave.kernels.lists.take import NOTHING_TAKEN, TakeShape, new_ways, write_judging, write_take
-from trendweave.programs.trends.aggregates import PartitionTask, of_rows
+from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.lists.choosing import NO_LIMIT
-from trendweave.programs.trends.lists.counting import Layout, WindowEntries
+from trendweave.programs.trends.lists.counting import CountedTrends, WindowEntries
 from trendweave.programs.trends.lists.graphs import SegmentGraph
 from trendweave.programs.trends.lists.match_conditions import MatchConditions, Verdict
 from trendweave.programs.trends.lists.selection import Selector
@@ -32,19 +32,19 @@ _FEWEST_STARTS, _SOME_STARTS, _MOST_STARTS = 64, 1024, 65_536
 _CANDIDATES, _FIRST_CANDIDATES = 1 << 17, 16
 
 
-def find_entries(task: PartitionTask, layout: Layout) -> WindowEntries:
+def find_entries(counted: CountedTrends) -> CountedTrends:
     """Find the windows of all segments that hold rows; what they hold is not counted."""
-    found, offset = list[WindowEntries](), 0
-    for piece, group in zip(layout.pieces, layout.groups, strict=True):
+    found, offset, windows = list[WindowEntries](), 0, counted.windows
+    for piece, group in zip(counted.pieces, counted.groups, strict=True):
         segments = piece.segments
-        tick, owner = segments.take(task.rows.tick), of_rows(group, segments, layout.windows)
-        first, last = layout.windows.first(tick, owner), layout.windows.last(tick, owner)
+        tick, owner = segments.take(counted.task.rows.tick), of_rows(group, segments, windows)
+        first, last = windows.first(tick, owner), windows.last(tick, owner)
         listed = list_windows(segments.starts, first, last, NO_LIMIT)
         assert listed is not None, "there is no limit"
         segment, window = listed
         found.append(WindowEntries(segment + offset, window, group[segment], np.zeros(segment.size, np.int64)))
         offset += segments.count
-    return WindowEntries.join(found)
+    return counted.with_entries(WindowEntries.join(found))
 
 
 @dataclass(frozen=True, slots=True)
