@@ -207,13 +207,13 @@ class TrendListing:
         sums in conditions may leave 64 bits."""
         selector, counted = self.selector, self.counted
         assert selector is not None, "only a selection takes trends"
-        entries, demands, from_first = counted.entries, self._demands(), self.once is not None
+        entries, demands = counted.entries, self._demands()
         partition = counted.partitions[entries.segment]
         for part in self.graphs.parts() if entries.size else ():
             if not part.graph.is_listed or (demands is None and self.plan.match_conditions):
                 yield from self._select(self._find_some([part]))
                 continue
-            for found, outputs in take_trends(part, entries, partition, selector, from_first, folds, demands):
+            for found, outputs in take_trends(part, entries, partition, selector, folds, demands):
                 if outputs:
                     keys = counted.windows.keys(entries.window[found.entry])
                     yield FoldedTrends(outputs, keys, entries.group[found.entry])

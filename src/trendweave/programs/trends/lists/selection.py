@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT
+from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT, Rule
 from trendweave.kernels.lists.take import NOTHING_TAKEN
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow, Plan
@@ -27,17 +27,6 @@ from trendweave.rows.encoded import APART, ASKED, CHUNK, NUMBER, TIME, EncodedRo
 #: Columns that say nothing of events beside their order.
 _OF_NO_EVENT = (TIME, CHUNK, APART, ASKED, NUMBER)
 SKIPS = {"next": TO_NEXT, "past last": PAST_LAST, "first": TO_FIRST, "last": TO_LAST}
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """`kind` says which beginnings a taken trend takes away, before which events of `variable`; `by_window`: only those
-    in its own window."""
-
-    kind: int
-    variable: int
-    shortest: bool
-    by_window: bool
 
 
 def read_rule(plan: Plan) -> Rule:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from trendweave.kernels.lists.contiguous import Rule
 from trendweave.kernels.lists.folds import Folds
 from trendweave.kernels.lists.graph import NOWHERE, find_bounds, latest_behind, list_windows
 from trendweave.kernels.lists.take import NOTHING_TAKEN, TakeShape, new_ways, write_judging, write_take
@@ -74,7 +75,6 @@ def take_trends(
     entries: WindowEntries,
     partition: np.ndarray,
     selector: Selector,
-    from_first: bool,
     folds: Folds,
     demands: Demands | None = None,
 ) -> Iterator[tuple[FoundTrends, list[FoldedOutput]]]:
@@ -85,7 +85,6 @@ def take_trends(
         entries: The entries of all graphs; those of this one are looked at.
         partition: The partition of each entry.
         selector: What the query asks for; its limits grow with what is taken where windows are of single trends.
-        from_first: Whether windows stand at the first events of trends.
         folds: What is folded over events; these are then not listed.
         demands: What whole trends must meet.
 
@@ -97,8 +96,7 @@ def take_trends(
     inside = inside[np.lexsort((entries.window[inside], entries.segment[inside]))]
     if not inside.size:
         return
-    rule = selector.rule
-    shape = TakeShape(rule.kind, rule.variable, rule.shortest, from_first, demands is not None, folds.shape)
+    shape = TakeShape(selector.rule, demands is not None, folds.shape)
     given = _describe_graph(part, selector.places)
     segment, window = entries.segment[inside] - part.first, entries.window[inside]
     low, high = find_bounds(part.graph, segment, window)
@@ -107,7 +105,7 @@ def take_trends(
     given["path"], given["cursor"] = np.empty((2, part.largest_segment), np.int64)
     judge = None
     if demands is not None:
-        judge = Judge(part, replace(shape, shortest=False, folds=demands.folds.shape), rule.shortest, demands, given)
+        judge = Judge(part, selector.rule, demands, given)
     buffers, loop = make_buffers(part), write_take(shape)
     state = np.array([0, -1, NOTHING_TAKEN, 0, -1, 0, 0])
     cells = folds.cells(buffers.entry.size)
@@ -122,7 +120,7 @@ def take_trends(
             starts = buffers.starts[: trends + 1].copy()
             found = FoundTrends(buffers.vertices[: starts[-1]], starts, inside[buffers.entry[:trends]])
             yield found, [FoldedOutput(*one) for one in folds.read(cells, trends)]
-    if from_first:
+    if not selector.rule.by_window:
         np.maximum.at(selector.limit, partition[inside], limit)
 
 
@@ -162,16 +160,16 @@ class Judge:
     def __init__(
         self,
         part: SegmentGraph,
-        shape: TakeShape,
-        shortest: bool,
+        rule: Rule,
         demands: Demands,
         given: dict[str, Any],
     ) -> None:
-        self.part, self.shortest, self.demands = part, shortest, demands
+        self.part, self.shortest, self.demands = part, rule.shortest, demands
         # Where one path alone leads on: from every vertex some way leads to an end.
         forks = np.where(np.diff(given["follow_starts"]) > 1, 0, NOWHERE)
         self.is_single = latest_behind(part.graph.edge_starts, part.graph.edges, forks)[1] == NOWHERE
-        self.collect, self.walk = write_judging(shape)
+        # The trend that ends last is looked at first, whatever is taken.
+        self.collect, self.walk = write_judging(TakeShape(replace(rule, shortest=False), True, demands.folds.shape))
         self.given = given | new_ways(part.row.size) | _name_folds(demands.folds, part, demands.folds.cells(0))
         self.state = np.array([0, -1, NOTHING_TAKEN, 0, -1, 0, 0])
         self.at_once, self.walked = _SOME_STARTS, 0
