@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import trendweave
+from tests.runners.forced import run_forced
 from trendweave.planning.plan import Kernel
 from trendweave.planning.ways import plan_pieces
-from trendweave.runners.local import aggregate_table
 
 OPERATORS = ("<", "<=", ">", ">=", "=", "!=")
 
@@ -28,9 +28,9 @@ def events(count: int, largest: int, kinds: str = "AABBC") -> pa.Table:
 
 def both_ways(text: str, table: pa.Table, numbers: str = "decimal") -> tuple[list[dict], list[dict]]:
     """Rows of the query as planned, and with every event copied into lanes."""
-    plan = trendweave.query(text).plan
-    assert [piece.kernel for piece in plan_pieces(plan, plan.template)] == [Kernel.FOLD_BY_VALUE]
-    found = (aggregate_table(plan, table, "time", "type", numbers, way) for way in (None, "general"))
+    query = trendweave.query(text)
+    assert [piece.kernel for piece in plan_pieces(query.plan, query.plan.template)] == [Kernel.FOLD_BY_VALUE]
+    found = (run_forced(query, table, way, numbers=numbers) for way in (None, "general"))
     planned, copied = (part.to_pylist() for part in found)
     return planned, copied
 

@@ -12,11 +12,11 @@ from tests.reference.query import Query, text
 from tests.reference.results import rows
 from tests.reference.streams import queries_and_streams
 from tests.reference.trend_rows import shown_text, trend_rows
+from tests.runners.forced import run_forced
 from tests.runners.reference_tables import rows_of, table_of
 from tests.runners.test_local_against_reference import planned
 from tests.runners.test_trends_against_reference import PLAIN, counted
 from tests.runners.test_trends_against_reference import planned as planned_trends
-from trendweave.runners.local import aggregate_table
 
 
 @given(queries_and_streams(empty=False, anchors=True))
@@ -38,12 +38,12 @@ def test_aggregates_with_negation(case: tuple[Query, list[dict]]) -> None:
 def test_every_way_of_summing_gives_the_same_rows(case: tuple[Query, list[dict]], data: hs.DataObject) -> None:
     query, events = case
     expected = rows(query, events)
-    plan = planned(query).plan
+    asked = planned(query)
     for way in ("general", "scan"):
         table = table_of(data.draw(hs.permutations(events)))
         cut = data.draw(hs.integers(0, len(events)))
         chunked = pa.concat_tables([table.slice(0, cut), table.slice(cut)])
-        found = aggregate_table(plan, chunked, "time", "type", "decimal", way)
+        found = run_forced(asked, chunked, way)
         assert_same_rows(expected, rows_of(found), f"{way}: {text(query)}")
 
 

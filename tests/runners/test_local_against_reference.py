@@ -12,9 +12,9 @@ from tests.reference.comparer import assert_same_rows
 from tests.reference.query import Query, text
 from tests.reference.results import rows
 from tests.reference.streams import queries_and_streams
+from tests.runners.forced import run_forced
 from tests.runners.reference_tables import rows_of, table_of
 from trendweave.errors import PlanningError
-from trendweave.runners.local import aggregate_table
 
 #: What the planner refuses although it is legal, with the reason in its error.
 REFUSED = {"TW206", "TW207", "TW209", "TW223", "TW211", "TW234"}
@@ -42,12 +42,12 @@ def test_every_way_of_summing_gives_the_same_rows(case: tuple[Query, list[dict]]
     """Each way that a kernel knows is forced in turn; order of rows and chunks of the table make no difference."""
     query, events = case
     expected = rows(query, events)
-    plan = planned(query).plan
+    asked = planned(query)
     for way in (None, "general", "scan"):
         table = table_of(data.draw(hs.permutations(events)))
         cut = data.draw(hs.integers(0, len(events)))
         chunked = pa.concat_tables([table.slice(0, cut), table.slice(cut)])
-        found = aggregate_table(plan, chunked, "time", "type", "decimal", way)
+        found = run_forced(asked, chunked, way)
         assert_same_rows(expected, rows_of(found), f"{way}: {text(query)}")
 
 

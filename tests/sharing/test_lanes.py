@@ -101,8 +101,8 @@ def test_types_ends_and_conditions_on_single_events_may_differ() -> None:
 def test_a_lane_has_its_own_beginnings_ends_and_steps() -> None:
     (unit,) = units_of(falling("SEQ(A, S+)"), falling("SEQ(S+, B)"))
     first, second = unit.lanes
-    assert [reading and reading[0] for reading in first.readings] == ["A", "S", None]
-    assert [reading and reading[0] for reading in second.readings] == [None, "S", "B"]
+    assert {role: reading.type for role, reading in first.readings} == {0: "A", 1: "S"}
+    assert {role: reading.type for role, reading in second.readings} == {1: "S", 2: "B"}
     assert [sorted(roles) for roles in (first.starts, first.ends, second.starts, second.ends)] == [[0], [1], [1], [2]]
     assert (sorted(first.steps), sorted(second.steps)) == ([(0, 1), (1, 1)], [(1, 1), (1, 2)])
 

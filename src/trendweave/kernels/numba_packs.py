@@ -1,10 +1,11 @@
 """Packs for Numba: what `packs` says in Python, in LLVM's terms; imported where something is compiled."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from llvmlite import binding, ir
 from numba import types
+from numba.core import utils
 from numba.core.typing.templates import infer, infer_global, make_intrinsic_template
 from numba.extending import models, register_model
 
@@ -15,6 +16,7 @@ from trendweave.stopping import STOPS, STOPS_ADDRESS
 INTEGER = ir.IntType(64)
 _STOPS = "trendweave_stops"
 _LLVM: Any = binding
+_UTILS: Any = utils
 # Found by a name, so that compiled code can be kept.
 _LLVM.add_symbol(_STOPS, STOPS_ADDRESS)
 
@@ -39,210 +41,170 @@ class PackModel(models.PrimitiveModel):
         super().__init__(manager, kind, vector_of(kind.dtype))
 
 
-def compiled_as(plain: Callable) -> Callable:
-    """Decorator of what tells Numba how to compile a function that loops call."""
+class Code(NamedTuple):
+    """Where a function is written: LLVM's builder, and the types of its arguments."""
 
-    def register(typed: Callable) -> Any:
+    context: Any
+    builder: Any
+    kinds: tuple[types.Type, ...]
+
+    @property
+    def is_pack(self) -> bool:
+        """Whether the first argument is a pack, and not a single number."""
+        return isinstance(self.kinds[0], Pack)
+
+    @property
+    def floats(self) -> bool:
+        """Whether its numbers are floats."""
+        return getattr(self.kinds[0], "dtype", self.kinds[0]) == types.float64
+
+    def repeat(self, number: Any) -> Any:
+        """A vector of the number, eight times."""
+        nothing = ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined)
+        one = self.builder.insert_element(nothing, number, ir.Constant(ir.IntType(32), 0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        return self.builder.shuffle_vector(one, nothing, zeros)
+
+    def alike(self, number: Any) -> Any:
+        """A number in the form of the first argument."""
+        return self.repeat(number) if self.is_pack else number
+
+    def address(self, array_kind: Any, array: Any, at: Any, pack: types.Type) -> Any:
+        """Where the numbers of a pack lie in an array."""
+        view = self.context.make_array(array_kind)(self.context, self.builder, array)
+        dtype = array_kind.dtype
+        kind = vector_of(dtype) if isinstance(pack, Pack) else self.context.get_data_type(dtype)
+        return self.builder.bitcast(self.builder.gep(view.data, [at]), kind.as_pointer())
+
+
+def compiled_as(plain: Callable, returns: Callable | None = None, **takes: types.Type) -> Callable:
+    """Decorator of what writes a function that loops call. It returns what its first argument is, or `returns` of that;
+    `takes` are the types that arguments are converted to."""
+    signature = _UTILS.pysignature(plain)
+    parameters = list(signature.parameters.values())
+
+    def register(write: Callable) -> Callable:
+        def typed(context: Any, *given: types.Type) -> tuple[Any, Callable]:
+            kinds = [takes.get(one.name, kind) for one, kind in zip(parameters, given, strict=True)]
+
+            def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                return write(Code(context, builder, signature.args), *arguments)
+
+            return (kinds[0] if returns is None else returns(*kinds[:1]))(*kinds), build
+
+        before = _UTILS.pysignature(lambda context: context).parameters.values()
+        cast(Any, typed).__signature__ = signature.replace(parameters=[*before, *parameters])
         template = make_intrinsic_template(plain, typed, plain.__name__, kwargs={})
         infer(template)
         infer_global(plain, types.Function(template))
-        return typed
+        return write
 
     return register
 
 
-def _repeated(builder, number):
-    """A vector of the number, eight times."""
-    nothing = ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined)
-    one = builder.insert_element(nothing, number, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+@compiled_as(packs.spread, Pack)
+def _spread(code, number):
+    return code.repeat(number)
 
 
-def _alike(builder, pack, number):
-    """The number in the form of the pack."""
-    return _repeated(builder, number) if isinstance(pack.type, ir.VectorType) else number
+@compiled_as(packs.load, at=types.uint64)
+def _load(code, pack, array, at):
+    return code.builder.load(code.address(code.kinds[1], array, at, code.kinds[0]), align=8)
 
 
-def _address(context, builder, array_type, array, at, pack):
-    """Where the numbers of a pack lie in an array."""
-    view = context.make_array(array_type)(context, builder, array)
-    kind = vector_of(array_type.dtype) if isinstance(pack, Pack) else context.get_data_type(array_type.dtype)
-    return builder.bitcast(builder.gep(view.data, [at]), kind.as_pointer())
-
-
-@compiled_as(packs.spread)
-def _spread(context, number):
-    def build(context, builder, signature, arguments):
-        return _repeated(builder, arguments[0])
-
-    return Pack(number)(number), build
-
-
-@compiled_as(packs.load)
-def _load(context, pack, array, at):
-    def build(context, builder, signature, arguments):
-        kind = signature.args
-        return builder.load(_address(context, builder, kind[1], arguments[1], arguments[2], kind[0]), align=8)
-
-    return pack(pack, array, types.uint64), build
-
-
-@compiled_as(packs.store)
-def _store(context, array, at, pack):
-    def build(context, builder, signature, arguments):
-        kind = signature.args
-        builder.store(arguments[2], _address(context, builder, kind[0], *arguments[:2], kind[2]), align=8)
-        return context.get_dummy_value()
-
-    return types.none(array, types.uint64, pack), build
+@compiled_as(packs.store, lambda _: types.none, at=types.uint64)
+def _store(code, array, at, pack):
+    code.builder.store(pack, code.address(code.kinds[0], array, at, code.kinds[2]), align=8)
+    return code.context.get_dummy_value()
 
 
 @compiled_as(packs.add)
-def _add(context, pack, other):
-    def build(context, builder, signature, arguments):
-        number = getattr(signature.args[0], "dtype", signature.args[0])
-        return (builder.fadd if number == types.float64 else builder.add)(*arguments)
-
-    return pack(pack, other), build
+def _add(code, pack, other):
+    return (code.builder.fadd if code.floats else code.builder.add)(pack, other)
 
 
-@compiled_as(packs.shift_down)
-def _shift_down(context, pack, bits):
-    def build(context, builder, signature, arguments):
-        return builder.ashr(arguments[0], _alike(builder, *arguments))
-
-    return pack(pack, types.int64), build
+@compiled_as(packs.shift_down, bits=types.int64)
+def _shift_down(code, pack, bits):
+    return code.builder.ashr(pack, code.alike(bits))
 
 
-@compiled_as(packs.keep_bits)
-def _keep_bits(context, pack, mask):
-    def build(context, builder, signature, arguments):
-        return builder.and_(arguments[0], _alike(builder, *arguments))
-
-    return pack(pack, types.int64), build
+@compiled_as(packs.keep_bits, mask=types.int64)
+def _keep_bits(code, pack, mask):
+    return code.builder.and_(pack, code.alike(mask))
 
 
-@compiled_as(packs.any_set)
-def _any_set(context, pack):
-    def build(context, builder, signature, arguments):
-        bits = ir.IntType(64 * (LANES if isinstance(signature.args[0], Pack) else 1))
-        return builder.icmp_unsigned("!=", builder.bitcast(arguments[0], bits), ir.Constant(bits, 0))
-
-    return types.boolean(pack), build
+@compiled_as(packs.any_set, lambda _: types.boolean)
+def _any_set(code, pack):
+    bits = ir.IntType(64 * (LANES if code.is_pack else 1))
+    return code.builder.icmp_unsigned("!=", code.builder.bitcast(pack, bits), ir.Constant(bits, 0))
 
 
-def _is_between(builder, pack, lane, first, end):
-    """A flag per number of a pack: whether it is on a lane from `first` to before `end`."""
-    lanes = _alike(builder, pack, lane)
-    if isinstance(pack.type, ir.VectorType):
-        lanes = builder.add(lanes, ir.Constant(ir.VectorType(INTEGER, LANES), list(range(LANES))))
-    return builder.and_(
-        builder.icmp_signed(">=", lanes, _alike(builder, pack, first)),
-        builder.icmp_signed("<", lanes, _alike(builder, pack, end)),
-    )
-
-
-@compiled_as(packs.put_between)
-def _put_between(context, pack, lane, first, end, others):
-    def build(context, builder, signature, arguments):
-        inside = _is_between(builder, *arguments[:4])
-        return builder.select(inside, arguments[0], arguments[4])
-
-    return pack(pack, types.int64, types.int64, types.int64, pack), build
+@compiled_as(packs.put_between, lane=types.int64, first=types.int64, end=types.int64)
+def _put_between(code, pack, lane, first, end, others):
+    lanes = code.alike(lane)
+    if code.is_pack:
+        lanes = code.builder.add(lanes, ir.Constant(ir.VectorType(INTEGER, LANES), list(range(LANES))))
+    after = code.builder.icmp_signed(">=", lanes, code.alike(first))
+    before = code.builder.icmp_signed("<", lanes, code.alike(end))
+    return code.builder.select(code.builder.and_(after, before), pack, others)
 
 
 @compiled_as(packs.join_bits)
-def _join_bits(context, pack, other):
-    def build(context, builder, signature, arguments):
-        return builder.or_(*arguments)
-
-    return pack(pack, other), build
+def _join_bits(code, pack, other):
+    return code.builder.or_(pack, other)
 
 
 @compiled_as(packs.magnitude_bits)
-def _magnitude_bits(context, pack):
-    def build(context, builder, signature, arguments):
-        signs = builder.ashr(arguments[0], _alike(builder, arguments[0], ir.Constant(INTEGER, 63)))
-        return builder.xor(arguments[0], signs)
-
-    return pack(pack), build
+def _magnitude_bits(code, pack):
+    return code.builder.xor(pack, code.builder.ashr(pack, code.alike(ir.Constant(INTEGER, 63))))
 
 
-@compiled_as(packs.all_bits)
-def _all_bits(context, pack):
-    def build(context, builder, signature, arguments):
-        bits = arguments[0]
-        if not isinstance(signature.args[0], Pack):
-            return bits
-        width = LANES
-        while width > 1:
-            width //= 2
-            halves = (ir.Constant(ir.VectorType(ir.IntType(32), width), [*range(i, i + width)]) for i in (0, width))
-            bits = builder.or_(*(builder.shuffle_vector(bits, bits, half) for half in halves))
-        return builder.extract_element(bits, ir.Constant(ir.IntType(32), 0))
-
-    return types.int64(pack), build
+@compiled_as(packs.all_bits, lambda _: types.int64)
+def _all_bits(code, bits):
+    if not code.is_pack:
+        return bits
+    width = LANES
+    while width > 1:
+        width //= 2
+        halves = (ir.Constant(ir.VectorType(ir.IntType(32), width), [*range(i, i + width)]) for i in (0, width))
+        bits = code.builder.or_(*(code.builder.shuffle_vector(bits, bits, half) for half in halves))
+    return code.builder.extract_element(bits, ir.Constant(ir.IntType(32), 0))
 
 
 @compiled_as(packs.times)
-def _times(context, pack, number):
-    def build(context, builder, signature, arguments):
-        pack, number = arguments
-        if signature.args[1] != types.float64:
-            return builder.mul(pack, _alike(builder, pack, number))
-        nothing = ir.Constant(pack.type, None)
-        product = builder.fmul(pack, _alike(builder, pack, number))
-        return builder.select(builder.fcmp_unordered("!=", pack, nothing), product, nothing)
-
-    return pack(pack, number), build
+def _times(code, pack, number):
+    if not code.floats:
+        return code.builder.mul(pack, code.alike(number))
+    nothing = ir.Constant(pack.type, None)
+    product = code.builder.fmul(pack, code.alike(number))
+    return code.builder.select(code.builder.fcmp_unordered("!=", pack, nothing), product, nothing)
 
 
 @compiled_as(packs.larger)
-def _larger(context, pack, other):
-    def build(context, builder, signature, arguments):
-        return builder.select(builder.icmp_signed(">", *arguments), *arguments)
-
-    return pack(pack, other), build
+def _larger(code, pack, other):
+    return code.builder.select(code.builder.icmp_signed(">", pack, other), pack, other)
 
 
-@compiled_as(packs.raise_others)
-def _raise_others(context, pack, number, nothing):
-    def build(context, builder, signature, arguments):
-        pack, number, nothing = arguments[0], *(_alike(builder, arguments[0], one) for one in arguments[1:])
-        raised = builder.select(builder.icmp_signed(">", pack, number), pack, number)
-        return builder.select(builder.icmp_signed("==", pack, nothing), pack, raised)
-
-    return pack(pack, types.int64, types.int64), build
+@compiled_as(packs.raise_others, number=types.int64, nothing=types.int64)
+def _raise_others(code, pack, number, nothing):
+    raised = _larger(code, pack, code.alike(number))
+    return code.builder.select(code.builder.icmp_signed("==", pack, code.alike(nothing)), pack, raised)
 
 
-@compiled_as(packs.leading_zeros)
-def _leading_zeros(context, number):
-    def build(context, builder, signature, arguments):
-        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return number(number), build
-
-
-@compiled_as(packs.stops)
-def _stops(context, place):
-    def build(context, builder, signature, arguments):
-        stops = builder.module.globals.get(_STOPS)
-        if stops is None:
-            stops = ir.GlobalVariable(builder.module, ir.ArrayType(INTEGER, len(STOPS)), _STOPS)
-        at = builder.gep(stops, [ir.Constant(INTEGER, 0), arguments[0]])
-        # Read anew at each turn of a loop.
-        return builder.load_atomic(at, "monotonic", 8)
-
-    return types.int64(types.int64), build
+@compiled_as(packs.stops, place=types.int64)
+def _stops(code, place):
+    stops = code.builder.module.globals.get(_STOPS)
+    if stops is None:
+        stops = ir.GlobalVariable(code.builder.module, ir.ArrayType(INTEGER, len(STOPS)), _STOPS)
+    at = code.builder.gep(stops, [ir.Constant(INTEGER, 0), place])
+    # Read anew at each turn of a loop.
+    return code.builder.load_atomic(at, "monotonic", 8)
 
 
-@compiled_as(packs.current_thread)
-def _current_thread(context):
-    def build(context, builder, signature, arguments):
-        name = "PyThread_get_thread_ident"
-        function = builder.module.globals.get(name)
-        if function is None:
-            function = ir.Function(builder.module, ir.FunctionType(INTEGER, []), name)
-        return builder.call(function, [])
-
-    return types.int64(), build
+@compiled_as(packs.current_thread, lambda: types.int64)
+def _current_thread(code):
+    name = "PyThread_get_thread_ident"
+    function = code.builder.module.globals.get(name)
+    if function is None:
+        function = ir.Function(code.builder.module, ir.FunctionType(INTEGER, []), name)
+    return code.builder.call(function, [])

@@ -91,11 +91,6 @@ def raise_others(pack, number, nothing):
     return np.where(pack == nothing, pack, np.maximum(pack, number))[()]
 
 
-def leading_zeros(number):
-    """How many of 64 bits are 0 before the first that is not."""
-    return 64 - int(number).bit_length()
-
-
 def stops(place):
     """A number of the list of threads that are to stop."""
     return STOPS[place]

@@ -55,7 +55,7 @@ def bind(plan: QueryPlan, events: pa.Schema, time: str, type_: str | None, wishe
     """
     match plan:
         case Plan():
-            asked = (wishes.numbers, wishes.detection, None, wishes.device, wishes.order_by, wishes.limits)
+            asked = (wishes.numbers, wishes.detection, wishes.device, wishes.order_by, wishes.limits)
             return bind_trends(plan, events, time, type_, *asked)
         case IntervalPlan():
             if wishes.device == "gpu":
@@ -74,7 +74,7 @@ def _bind_situated(plan: SituatedPlan, events: pa.Schema, time: str, type_: str 
     marked = events
     for name in plan.columns:
         marked = marked.append(pa.field(name, pa.bool_()))
-    asked = (wishes.numbers, wishes.detection, None, wishes.device, wishes.order_by, wishes.limits)
+    asked = (wishes.numbers, wishes.detection, wishes.device, wishes.order_by, wishes.limits)
     inner = bind_trends(plan.trend, marked, time, type_, *asked)
     situations = bind_intervals(plan.situations, events, time, type_)
     read = {*inner.needs.read, *(path[0] for path in plan.situations.needed_columns)} - set(plan.columns)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trendweave.expressions.arrow.values import join_chunks
 from trendweave.planning.plan import AggregateColumn, Plan
 from trendweave.results.partials import Component, Merging, Partials, TaskResult
 from trendweave.results.types import Numbers, column_type
@@ -118,8 +119,7 @@ def _write_sets(component: Component) -> pa.Array:
 
 
 def _read_sets(column: pa.ChunkedArray) -> Component:
-    lists = column.combine_chunks()
-    lists = lists if isinstance(lists, pa.Array) else pa.concat_arrays(lists.chunks)
+    lists = join_chunks(column)
     found = distinct_codes(lists.flatten())
     starts = np.concatenate([[0], np.cumsum(np.asarray(pc.list_value_length(lists)))])
     sets = np.empty(len(lists), object)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from trendweave.expressions.arrow.values import join_chunks
 from trendweave.kernels.aggregates.exact_numbers import DECIMALS
 from trendweave.kernels.inputs import NO_TREND, NO_VALUE
 from trendweave.kernels.loops.fold import CHECKED_BITS
@@ -74,7 +75,7 @@ def _in_few_bytes(numbers: np.ndarray) -> np.ndarray:
 
 def from_arrow(algebra: Algebra, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> Summaries:
     """The inverse of `to_arrow`. Sums of floats were whole numbers with exponents once, largest values had marks."""
-    numbers = _one_array(columns[NUMBERS])
+    numbers = join_chunks(columns[NUMBERS])
     if algebra.groups[1].components and _OTHERS[0][0] not in columns:
         return _read_exponents(algebra, numbers, columns)
     found = [_read_words(algebra.groups[0], numbers, algebra.groups[0].cells)]
@@ -86,7 +87,7 @@ def from_arrow(algebra: Algebra, columns: Mapping[str, pa.Array | pa.ChunkedArra
         if name not in columns:
             found.append(_read_marked(algebra, found[0], columns))
             continue
-        flat: np.ndarray = np.asarray(_one_array(columns[name]).flatten(), group.kind)
+        flat: np.ndarray = np.asarray(join_chunks(columns[name]).flatten(), group.kind)
         wide = np.full(found[0].wide.size, None)
         if wide_name in columns:
             wide[:] = [cells and list(map(read, cells)) for cells in columns[wide_name].to_pylist()]
@@ -128,8 +129,8 @@ def _read_exponents(algebra: Algebra, stored: pa.Array, columns: Mapping[str, pa
     places = list(dict.fromkeys(one for pair in algebra.places for one in pair if one is not None and one[0] < 2))
     sums = [place for place, (group, _) in enumerate(places) if group == 1]
     maps = _read_words(whole, stored, shape.past * (1 + len(places)) * lines)
-    exponents = np.asarray(_one_array(columns["exponents"]).flatten()).reshape(-1, len(sums)).tolist()
-    marks = np.asarray(_one_array(columns["marks"]).flatten()).reshape(len(exponents), shape.past, -1, lines)
+    exponents = np.asarray(join_chunks(columns["exponents"]).flatten()).reshape(-1, len(sums)).tolist()
+    marks = np.asarray(join_chunks(columns["marks"]).flatten()).reshape(len(exponents), shape.past, -1, lines)
     counted: list[bytes] = []
     wide: list[list[Decimal]] = []
     with localcontext(DECIMALS):
@@ -165,7 +166,7 @@ def _read_marked(algebra: Algebra, counted: Maps, columns: Mapping[str, pa.Array
     group, counts = algebra.groups[2], algebra.groups[0]
     shape = group.shape
     by_state = (len(counted.wide), shape.past, shape.components, shape.lines)
-    codes, marks = (np.asarray(_one_array(columns[name]).flatten()).reshape(by_state) for name in ("codes", "marks"))
+    codes, marks = (np.asarray(join_chunks(columns[name]).flatten()).reshape(by_state) for name in ("codes", "marks"))
     numbers = counted.numbers.copy()
     for one in np.flatnonzero(counted.is_wide()).tolist():
         numbers[one] = [cell != 0 for cell in unpack(counted.wide[one], counts.cells)]
@@ -177,9 +178,3 @@ def _read_marked(algebra: Algebra, counted: Maps, columns: Mapping[str, pa.Array
     for one in np.flatnonzero(odd.any(axis=1)).tolist():
         wide[one] = widen_codes(found[one], odd[one])
     return Maps(found, wide)
-
-
-def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    if isinstance(column, pa.Array):
-        return column
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], column.type)])

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.evaluate import make_columns_comparable
+from trendweave.expressions.arrow.values import join_chunks
 from trendweave.kernels.numbering import number_near, number_present
 
 NULL = -1
@@ -99,7 +100,7 @@ def present_codes(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _value_codes(column: pa.ChunkedArray) -> np.ndarray:
     if pa.types.is_dictionary(column.type):
         return _codes_of_dictionaries(column.chunks if isinstance(column, pa.ChunkedArray) else [column])
-    array = _one_array(column)
+    array = join_chunks(column)
     kind = array.type
     if _is_whole(kind):
         return _codes_of_whole_numbers(array)
@@ -179,14 +180,6 @@ def _drop_negative_zero(value: object) -> object:
         case list():
             return [_drop_negative_zero(inner) for inner in value]
     return value
-
-
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    if isinstance(column, pa.Array):
-        return column
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def order_codes(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trendweave.expressions.arrow.values import join_chunks
 from trendweave.kernels.numbering import number_ticks
 from trendweave.planning.plan import Plan, SessionWindow, Window
 from trendweave.planning.preparation import Preparation
@@ -213,7 +214,7 @@ class PartitionBlock:
         """
         rows, order = self.partitions.starts[self.first : self.end], self.partitions.order
         values = self.partitions.table.column(name).take(pa.array(rows if order is None else order[rows]))
-        return pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+        return join_chunks(values)
 
 
 def sort_partitions(plan: Plan, preparation: Preparation, table: pa.Table) -> SortedPartitions:

@@ -23,22 +23,37 @@ def as_numbers(column: pa.ChunkedArray, aggregate: AggregateColumn) -> tuple[np.
     Raises:
         DataError: A value does not fit 64 bits.
     """
-    kind = column.type
-    valid = np.asarray(column.is_valid()) if column.null_count else None
-    if pa.types.is_floating(kind):
-        numbers = pc.cast(column, pa.float64())
-        filled = (pc.fill_null(numbers, 0.0) if valid is not None else numbers).to_numpy() + 0.0
-        return np.where(np.isnan(filled), np.nan, filled), valid
     try:
-        if pa.types.is_decimal(kind):
-            return _last_digits(column, kind.scale), valid
-        if pa.types.is_date32(kind):
-            column = pc.cast(column, pa.int32())
-        whole = pc.cast(column, pa.int64())
+        numbers, valid = read_numbers(column)
     except pa.ArrowInvalid:
         message = f"{aggregate.function} of {'.'.join(aggregate.path or ())}: a value does not fit 64 bits"
         raise DataError([Problem("TW310", message, "cast the column to a float, or to a smaller scale")]) from None
-    return (pc.fill_null(whole, 0) if valid is not None else whole).to_numpy(), valid
+    if numbers.dtype == np.float64:
+        numbers = numbers + 0.0
+        numbers = np.where(np.isnan(numbers), np.nan, numbers)
+    return numbers, valid
+
+
+def read_numbers(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Numbers as they are, dates and times in their unit, decimals in their last digit.
+
+    Args:
+        column: The column.
+
+    Returns:
+        int64 or float64 numbers, 0 where a value is NULL, and which are known (None: all).
+
+    Raises:
+        pa.ArrowInvalid: A value does not fit 64 bits.
+    """
+    kind = column.type
+    valid = np.asarray(column.is_valid()) if column.null_count else None
+    if pa.types.is_decimal(kind):
+        return _last_digits(column, kind.scale), valid
+    if pa.types.is_temporal(kind) and kind.bit_width == 32:
+        column = pc.cast(column, pa.int32())
+    numbers = pc.cast(column, pa.float64() if pa.types.is_floating(kind) else pa.int64())
+    return (numbers if valid is None else pc.fill_null(numbers, 0)).to_numpy(), valid
 
 
 def _last_digits(column: pa.ChunkedArray, scale: int) -> np.ndarray:

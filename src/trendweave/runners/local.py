@@ -10,12 +10,9 @@ import pyarrow as pa
 from trendweave.devices.names import Device
 from trendweave.errors import TrendweaveError
 from trendweave.interruptible import interruptible
-from trendweave.planning.plan import Plan
 from trendweave.programs.program import Output, Program
 from trendweave.programs.ties import count_ties
-from trendweave.programs.trends.program import bind_trends
 from trendweave.progress import follow
-from trendweave.results.types import Numbers
 from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.runners.events_at_once import look_for_ties
 from trendweave.runners.metrics import Metrics
@@ -108,10 +105,3 @@ def _run(program: Program, events: pa.Table, metrics: Metrics | None, device: De
     return pa.Table.from_batches(program.compute(rows).batches, program.schema).replace_schema_metadata(
         batches.schema.metadata
     )
-
-
-def aggregate_table(
-    plan: Plan, events: pa.Table, time: str, type_: str | None, numbers: Numbers, way: str | None = None
-) -> pa.Table:
-    """Aggregates of a plan; `way` forces a way of summing."""
-    return run_local(bind_trends(plan, events.schema, time, type_, numbers, way=way), events)

@@ -17,7 +17,6 @@ from trendweave.planning.plan import (
     AggregateColumn,
     EdgePlan,
     End,
-    NegatedPattern,
     Plan,
     SlidingWindow,
     Start,
@@ -32,8 +31,9 @@ from trendweave.planning.plan import (
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.planning.ways import choose_negated_ways, choose_ways, steps_from_row_to_row
 from trendweave.sharing.constants import LEAST, find_alike
+from trendweave.sharing.merged import Reading
 from trendweave.sharing.overlay import Lane, Overlay
-from trendweave.sharing.patterns import Negations, Pattern, Reading, StepCondition, find_pattern
+from trendweave.sharing.patterns import Negations, Pattern, StepCondition, find_pattern
 
 #: Queries in one vector: bits of a mask.
 MOST_LANES = 64
@@ -86,28 +86,6 @@ class Lanes:
         return (0,) * len(self.members)
 
 
-@dataclass(slots=True)
-class _Group:
-    """Members whose patterns lie over each other."""
-
-    overlay: Overlay
-    members: list[int]
-    lanes: dict[Lane, int]
-
-    def add(self, member: int, pattern: Pattern, places: tuple[int, ...]) -> None:
-        self.overlay.add(pattern, places)
-        self.members.append(member)
-        lane = self.overlay.lane(len(self.members) - 1)
-        # Roles that came later are none that an earlier lane has.
-        short = Lane(_trimmed(lane.readings), lane.starts, lane.ends, lane.steps)
-        self.lanes.setdefault(short, len(self.lanes))
-
-
-def _trimmed(readings: tuple[Reading | None, ...]) -> tuple[Reading | None, ...]:
-    end = max(place for place, reading in enumerate(readings) if reading is not None) + 1
-    return readings[:end]
-
-
 def share_lanes(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[Lanes], list[int]]:
     """Find queries whose predecessors are searched once for all.
 
@@ -157,18 +135,19 @@ def serves(plan: Plan) -> bool:
         and isinstance(plan.window, SlidingWindow | WholeInput)
         and not any(column.distinct or column.is_length for column in plan.aggregates)
         and not steps_from_row_to_row(plan)
-        and (plan.strategy != _ANY or any(edge.comparisons or edge.general for edge in _used_edges(plan)))
+        and (plan.strategy != _ANY or _compares_neighbours(plan))
     )
 
 
-def _used_edges(plan: Plan) -> list[EdgePlan]:
-    return [plan.edge(*pair) for pair in sorted(plan.template.neighbours())]
+def _compares_neighbours(plan: Plan) -> bool:
+    edges = (plan.edge(*pair) for pair in plan.template.neighbours())
+    return any(edge.comparisons or edge.general for edge in edges)
 
 
 def _overlay_family(family: list[tuple[int, QueryPlan]]) -> list[Lanes]:
     """Lay patterns over each other, each over those with which it has most in common."""
     negations = Negations()
-    groups: list[_Group] = []
+    overlays: list[Overlay] = []
     plans: dict[int, Plan] = {}
     for number, plan in family:
         assert isinstance(plan, Plan)
@@ -176,76 +155,68 @@ def _overlay_family(family: list[tuple[int, QueryPlan]]) -> list[Lanes]:
         if pattern is None:
             continue
         plans[number] = plan
-        best, best_places, most = None, None, 0
-        for group in groups:
-            if len(group.lanes) == MOST_LANES:
+        best, best_places, most = Overlay(), tuple(range(len(pattern.readings))), 0
+        for overlay in overlays:
+            if len(overlay.lanes) == MOST_LANES:
                 continue
-            places = group.overlay.place(pattern)
-            shared = group.overlay.shared_steps(pattern, places)
+            places = overlay.place(pattern)
+            shared = overlay.shared_steps(pattern, places)
             common = sum(step.compares_events or plan.strategy != _ANY for step in shared)
             if common > most:
-                best, best_places, most = group, places, common
-        if best is None or best_places is None:
-            best = _Group(Overlay(), [], {})
-            groups.append(best)
-            best_places = tuple(range(len(pattern.readings)))
+                best, best_places, most = overlay, places, common
+        if not best.members:
+            overlays.append(best)
         best.add(number, pattern, best_places)
-    return [_make_unit(group, plans, negations) for group in groups if len(group.members) > 1]
+    return [_make_unit(overlay, plans, negations) for overlay in overlays if len(overlay.members) > 1]
 
 
-def _make_unit(group: _Group, plans: dict[int, Plan], negations: Negations) -> Lanes:
-    """The merged plan of a group, and what each member has of it."""
-    overlay, members = group.overlay, tuple(group.members)
-    all_lanes = [overlay.lane(number) for number in range(len(members))]
-    lanes = tuple(dict.fromkeys(all_lanes))
+def _make_unit(overlay: Overlay, plans: dict[int, Plan], negations: Negations) -> Lanes:
+    """The merged plan of queries that lie over each other, and what each of them has of it."""
+    members, lanes = tuple(overlay.members), tuple(overlay.lanes)
     names: dict[Reading, str] = {}
     for lane in lanes:
-        for reading in lane.readings:
-            if reading is not None:
-                names.setdefault(reading, f"v{len(names)}")
-    number = {lane: place for place, lane in enumerate(lanes)}
-    lane_of = tuple(number[lane] for lane in all_lanes)
+        for _, reading in lane.readings:
+            names.setdefault(reading, f"v{len(names)}")
     columns = _Columns(next(iter(names.values())))
     measured = tuple(
-        _place_aggregates(plans[member], overlay.patterns[place], overlay.places[place], lane_of[place], columns)
-        for place, member in enumerate(members)
+        _place_aggregates(plans[member], pattern, places, lane, columns)
+        for member, pattern, places, lane in zip(
+            members, overlay.patterns, overlay.places, overlay.lane_of, strict=True
+        )
     )
-    first = plans[members[0]]
-    edges = (*(_edge(pair, step) for pair, step in sorted(overlay.steps.items())), *negations.edges)
+    own = [plans[member] for member in members]
+    first = own[0]
+    steps = sorted(overlay.steps.items())
+    searched = [EdgePlan(role_name(a), role_name(b), step.comparisons, step.general) for (a, b), step in steps]
+    edges = (*searched, *negations.edges)
     template = Template(
         tuple(State(role, role_name(role), "") for role in range(len(overlay.readings))),
         tuple(Start(state, *guards) for state, guards in sorted(overlay.starts.items())),
-        tuple(Transition(*pair, step.guard, closed=step.closed) for pair, step in sorted(overlay.steps.items())),
+        tuple(Transition(*pair, step.guard, closed=step.closed) for pair, step in steps),
         tuple(End(state, guard) for state, guard in sorted(overlay.ends.items())),
     )
-    common = [group for group in first.groups if all(_groups_by(plans[member], group.path) for member in members)]
+    grouped = [{group.path for group in plan.groups} for plan in own]
+    read = [VariablePlan(name, reading.type, False, reading.local) for reading, name in names.items()]
     plan = Plan(
-        text=" | ".join(plans[member].text for member in members),
+        text=" | ".join(plan.text for plan in own),
         returns="aggregates",
         strategy=first.strategy,
         window=first.window,
-        variables=(*(VariablePlan(name, type_, False, local) for (type_, local), name in names.items()),
-                   *negations.variables),
+        variables=(*read, *negations.variables),
         templates=(choose_ways(template, edges, first.strategy),),
         negations=tuple(
-            _decide(negation, tuple(negations.edges)) for negation in negations.patterns
+            replace(negation, template=choose_negated_ways(negation.template, tuple(negations.edges)))
+            for negation in negations.patterns
         ),
         edges=edges,
         partition_key=first.partition_key,
         bound_keys=(),
-        groups=tuple(common),
+        groups=tuple(group for group in first.groups if all(group.path in paths for paths in grouped)),
         aggregates=tuple(columns.found),
-        needed_columns=_needed_columns([plans[member] for member in members]),
-    )  # fmt: skip
-    return Lanes(
-        members,
-        plan,
-        lanes,
-        lane_of,
-        measured,
-        tuple(names.items()),
-        tuple(_describe(pair, step, lanes) for pair, step in sorted(overlay.steps.items()) if step.compares_events),
+        needed_columns=_needed_columns(own),
     )
+    shared = tuple(_describe(pair, step, lanes) for pair, step in steps if step.compares_events)
+    return Lanes(members, plan, lanes, tuple(overlay.lane_of), measured, tuple(names.items()), shared)
 
 
 def role_name(role: int) -> str:
@@ -289,18 +260,6 @@ class _Columns:
         return self._numbers[key]
 
 
-def _decide(negation: NegatedPattern, edges: tuple[EdgePlan, ...]) -> NegatedPattern:
-    return replace(negation, template=choose_negated_ways(negation.template, edges))
-
-
-def _edge(pair: tuple[int, int], step: StepCondition) -> EdgePlan:
-    return EdgePlan(role_name(pair[0]), role_name(pair[1]), step.comparisons, step.general)
-
-
-def _groups_by(plan: Plan, path: tuple[str, ...]) -> bool:
-    return any(group.path == path for group in plan.groups)
-
-
 def _needed_columns(plans: Sequence[Plan]) -> tuple[TypeColumns, ...]:
     paths: dict[str | None, set[tuple[str, ...]]] = defaultdict(set)
     for plan in plans:
@@ -312,7 +271,10 @@ def _needed_columns(plans: Sequence[Plan]) -> tuple[TypeColumns, ...]:
 def _describe(pair: tuple[int, int], step: StepCondition, lanes: tuple[Lane, ...]) -> str:
     """A shared transition: who reads its states, what it asks for, and in how many lanes."""
     having = [lane for lane in lanes if pair in lane.steps]
-    sides = [sorted({type_text(lane.readings[role][0]) for lane in having if lane.readings[role]}) for role in pair]  # type: ignore[index]
+    sides = [
+        sorted({type_text(reading.type) for lane in having for at, reading in lane.readings if at == role})
+        for role in pair
+    ]
     asked = [f"{print_expression(c.previous)} {c.operator} NEXT {print_expression(c.next)}" for c in step.comparisons]
     asked += [print_expression(expression) for expression in step.general]
     return f"{'|'.join(sides[0])} -> {'|'.join(sides[1])} where {' AND '.join(asked)}, in {len(having)} lanes"

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trendweave.planning.plan import Guard
-from trendweave.sharing.patterns import Pattern, Reading, StepCondition, may_read_the_same
+from trendweave.sharing.merged import Reading
+from trendweave.sharing.patterns import Pattern, StepCondition, may_read_the_same
 
 #: What speaks for one state as two queries' common one: the same comparison of events, the same step, the same reading;
 #: and against it: a step that only one of them has.
@@ -19,25 +20,39 @@ _COMPARED, _STEP, _READ_ALIKE, _STEP_OF_ONE = 10, 3, 2, -2
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """What a query has of a merged template: per role how it is read (None: not at all), and numbers of roles and
-    transitions. Queries that differ only in what they return have one lane."""
+    """What a query has of a merged template: how it is read in which roles, and numbers of roles and transitions.
+    Queries that differ only in what they return have one lane."""
 
-    readings: tuple[Reading | None, ...]
+    readings: tuple[tuple[int, Reading], ...]
     starts: frozenset[int]
     ends: frozenset[int]
     steps: frozenset[tuple[int, int]]
 
+    @staticmethod
+    def of(pattern: Pattern, places: tuple[int, ...]) -> Lane:
+        """What a pattern has whose states have these roles."""
+        return Lane(
+            tuple(sorted(zip(places, pattern.readings, strict=True), key=lambda one: one[0])),
+            frozenset(places[state] for state in pattern.starts),
+            frozenset(places[state] for state in pattern.ends),
+            frozenset((places[source], places[target]) for source, target in pattern.steps),
+        )
+
 
 @dataclass(slots=True)
 class Overlay:
-    """A merged template that grows. `places` has, per pattern that was laid over it, the role of each of its states."""
+    """A merged template that grows. Of each query that was laid over it, `members` has the number, `places` the role of
+    each of its states, and `lane_of` the number of its lane."""
 
     steps: dict[tuple[int, int], StepCondition] = field(default_factory=dict)
     starts: dict[int, tuple[Guard, Guard]] = field(default_factory=dict)
     ends: dict[int, Guard] = field(default_factory=dict)
     readings: list[set[Reading]] = field(default_factory=list)
+    members: list[int] = field(default_factory=list)
     patterns: list[Pattern] = field(default_factory=list)
     places: list[tuple[int, ...]] = field(default_factory=list)
+    lanes: dict[Lane, int] = field(default_factory=dict)
+    lane_of: list[int] = field(default_factory=list)
 
     def place(self, pattern: Pattern) -> tuple[int, ...]:
         """The roles that the states of a pattern would have, chosen one after the other, those with comparisons of
@@ -92,8 +107,8 @@ class Overlay:
                 common.append(self.steps[pair])
         return common
 
-    def add(self, pattern: Pattern, places: tuple[int, ...]) -> None:
-        """Lay a pattern over the others."""
+    def add(self, member: int, pattern: Pattern, places: tuple[int, ...]) -> None:
+        """Lay the pattern of a query over the others."""
         for state, role in enumerate(places):
             while role >= len(self.readings):
                 self.readings.append(set())
@@ -104,18 +119,7 @@ class Overlay:
             self.starts.setdefault(places[state], guards)
         for state, guard in pattern.ends.items():
             self.ends.setdefault(places[state], guard)
+        self.members.append(member)
         self.patterns.append(pattern)
         self.places.append(places)
-
-    def lane(self, number: int) -> Lane:
-        """What the pattern with this number has of the merged template."""
-        pattern, places = self.patterns[number], self.places[number]
-        readings: list[Reading | None] = [None] * len(self.readings)
-        for state, role in enumerate(places):
-            readings[role] = pattern.readings[state]
-        return Lane(
-            tuple(readings),
-            frozenset(places[state] for state in pattern.starts),
-            frozenset(places[state] for state in pattern.ends),
-            frozenset((places[source], places[target]) for source, target in pattern.steps),
-        )
+        self.lane_of.append(self.lanes.setdefault(Lane.of(pattern, places), len(self.lanes)))

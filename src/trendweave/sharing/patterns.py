@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import (
@@ -21,9 +21,8 @@ from trendweave.planning.plan import (
     VariablePlan,
 )
 from trendweave.planning.predicates import rewrite_columns
-
-#: How events are read: their type (None: any), and the conditions on them.
-Reading: TypeAlias = tuple[str | None, tuple[st.Expression, ...]]
+from trendweave.sharing.eligible import reading_of
+from trendweave.sharing.merged import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +85,16 @@ class Negations:
             )
             self.patterns.append(NegatedPattern(number, negation.text, replace(template, states=renamed)))
             pairs = zip(own, readings, strict=True)
-            self.variables += [VariablePlan(name, type_, True, local) for name, (type_, local) in pairs]
+            self.variables += [VariablePlan(name, reading.type, True, reading.local) for name, reading in pairs]
             self.edges += [EdgePlan(own[a], own[b], comparisons, general) for a, b, comparisons, general in conditions]
         return self._numbers[key]
 
 
-def reading_of(plan: Plan, name: str) -> Reading:
-    variable = plan.variable(name)
-    return variable.type, variable.local
-
-
 def may_read_the_same(one: Reading, other: Reading) -> bool:
     """Could an event be read both ways? Not where types differ, or one value is asked to be two constants."""
-    if one[0] != other[0] and None not in (one[0], other[0]):
+    if one.type != other.type and None not in (one.type, other.type):
         return False
-    asked = [dict(_equal_to_constants(local)) for _, local in (one, other)]
+    asked = [dict(_equal_to_constants(reading.local)) for reading in (one, other)]
     return all(asked[1].get(value, constant) == constant for value, constant in asked[0].items())
 
 
@@ -144,14 +138,10 @@ def find_pattern(plan: Plan, negations: Negations) -> Pattern | None:
     return Pattern(
         tuple(reading_of(plan, name) for name in variables),
         {pair: condition(step) for pair, step in steps.items()},
-        {state: _start_guards(start, renumbered) for state, start in starts.items()},
+        {state: (renumbered(start.guard), renumbered(start.closed)) for state, start in starts.items()},
         {state: renumbered(end.guard) for state, end in ends.items()},
         variables,
     )
-
-
-def _start_guards(start: Start, renumbered: Any) -> tuple[Guard, Guard]:
-    return renumbered(start.guard), renumbered(start.closed)
 
 
 def _is_plain(template: Template) -> bool:

@@ -39,22 +39,37 @@ def merge_prefixes(plans: Sequence[Plan]) -> MergedQueries:
     windows: dict[SlidingWindow | WholeInput, int] = {}
     looks: list[tuple[int, ...]] = []
     before: list[list[tuple[int, int]]] = []
-    first_states: list[int] = []
     kinds: list[int] = []
     for plan in plans:
         assert isinstance(plan.window, SlidingWindow | WholeInput), "others are not merged"
         kinds.append(windows.setdefault(plan.window, len(windows)))
-        first_states.append(len(looks))
+        first = len(looks)
         own = _own_variables(plan, readings)
         starts = {start.state for start in plan.template.starts}
         looks += [(kinds[-1], *own[state.variable], state.number in starts) for state in plan.template.states]
         before += [[] for _ in plan.template.states]
         for step in plan.template.transitions:
-            blocker = blocker_of(plan, step.guard)
-            number = -1 if blocker is None else readings.setdefault(blocker, len(readings))
-            before[first_states[-1] + step.target].append((first_states[-1] + step.source, number))
+            over = blocker_of(plan, step.guard)
+            number = -1 if over is None else readings.setdefault(over, len(readings))
+            before[first + step.target].append((first + step.source, number))
     block = _refine(looks, before)
-    return _as_merged(plans, list(readings), tuple(windows), kinds, looks, before, first_states, block)
+    known = list(readings)
+    queries: dict[int, dict[int, None]] = {}
+    places, finals, rest = [], [], iter(block)
+    for query, plan in enumerate(plans):
+        places.append(tuple(next(rest) for _ in plan.template.states))
+        finals.append(tuple(dict.fromkeys(places[-1][end.state] for end in plan.template.ends)))
+        for state in places[-1]:
+            queries.setdefault(state, {})[query] = None
+    steps: dict[MergedStep, None] = {}
+    states = []
+    of_block = dict(zip(block, range(len(block)), strict=True))
+    for number in range(len(queries)):
+        window, reading, _, starts_trends = looks[of_block[number]]
+        states.append(MergedState(known[reading], window, bool(starts_trends), tuple(queries[number])))
+        for source, blocker in before[of_block[number]]:
+            steps[MergedStep(block[source], number, None if blocker < 0 else known[blocker])] = None
+    return MergedQueries(tuple(windows), tuple(states), tuple(steps), tuple(places), tuple(finals), tuple(kinds))
 
 
 def _own_variables(plan: Plan, readings: dict[Reading, int]) -> dict[str, tuple[int, int]]:
@@ -82,33 +97,3 @@ def _refine(looks: Sequence[Hashable], before: Sequence[Sequence[tuple[int, int]
         if len(numbers.known) == count:
             return block
         count = len(numbers.known)
-
-
-def _as_merged(
-    plans: Sequence[Plan],
-    readings: list[Reading],
-    windows: tuple[SlidingWindow | WholeInput, ...],
-    kinds: list[int],
-    looks: Sequence[tuple[int, ...]],
-    before: Sequence[Sequence[tuple[int, int]]],
-    first_states: list[int],
-    block: list[int],
-) -> MergedQueries:
-    queries: dict[int, dict[int, None]] = {}
-    places, finals = [], []
-    for query, plan in enumerate(plans):
-        first = first_states[query]
-        own = tuple(block[first : first + len(plan.template.states)])
-        places.append(own)
-        finals.append(tuple(dict.fromkeys(own[end.state] for end in plan.template.ends)))
-        for state in own:
-            queries.setdefault(state, {})[query] = None
-    steps: dict[MergedStep, None] = {}
-    of_block = dict(zip(block, range(len(block)), strict=True))
-    states = []
-    for number in range(len(queries)):
-        look = looks[of_block[number]]
-        states.append(MergedState(readings[look[1]], look[0], bool(look[3]), tuple(queries[number])))
-        for source, blocker in before[of_block[number]]:
-            steps[MergedStep(block[source], number, None if blocker < 0 else readings[blocker])] = None
-    return MergedQueries(windows, tuple(states), tuple(steps), tuple(places), tuple(finals), tuple(kinds))

@@ -128,7 +128,7 @@ class _Lanes:
         given = fold_arguments(fold, self.rows, (self.blocks.row_start, self.blocks.row_end), values) | {
             "places": self.places, "value_of": np.ascontiguousarray(self.lanes.value, np.int64).copy(),
             "place_of": np.zeros(int(self.lanes.value.max(initial=0)) + 1, np.int64),
-            "total": np.zeros(2 * room, kind), **{name: np.zeros(self.places, kind) for name in ("count", "amount")},
+            "total": np.zeros(2 * room, kind), "count": np.zeros(self.places, kind),
             "codes": np.zeros(len(self.tests) * self.places, np.int64),
             "previous": _stack([test.previous for test in self.tests]),
             "following": _stack([test.next for test in self.tests]),

@@ -1,8 +1,9 @@
 """The writer of `fold_by_value`: conditions on one earlier event, and no others.
 
 As `fold`, with a number per state and value of that event, the anchor. Between anchors all values undergo the same
-steps, side by side in memory, so a row costs a few additions per value. Place 0 is that of trends that remember
-nothing; a value gets the next place when its first event comes. Windows are gone over one by one.
+steps, side by side in memory, so a row costs a few additions per value, of which processors take several at once; that
+needs unsigned indexes. Place 0 is that of trends that remember nothing; a value gets the next place when its first
+event comes. Windows are gone over one by one.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from trendweave.kernels.loops.fold import FoldShape
 from trendweave.kernels.loops.text import Text
 from trendweave.kernels.loops.vectors import Numbers
 
-#: Per operator what it is in Python, and what NULLs of earlier and of later events become, so that it does not hold.
+#: Per operator what it is in Python, what NULLs of earlier and of later events become, so that it does not hold, and
+#: the code of place 0 with which it always holds (None where no code does that).
 _COMPARISONS = {
-    "<": ("<", "1 << 62", "-1"), "<=": ("<=", "1 << 62", "-1"), ">": (">", "-1", "1 << 62"),
-    ">=": (">=", "-1", "1 << 62"), "=": ("==", "-1", "-2"), "!=": ("!=", "-1", "-1"),
+    "<": ("<", "1 << 62", "-1", "-2"), "<=": ("<=", "1 << 62", "-1", "-2"),
+    ">": (">", "-1", "1 << 62", "(1 << 62) + 1"), ">=": (">=", "-1", "1 << 62", "(1 << 62) + 1"),
+    "=": ("==", "-1", "-2", None), "!=": ("!=", "-1", "-1", None),
 }  # fmt: skip
 
 
@@ -59,22 +62,15 @@ class _ByValue:
 
     def write(self) -> tuple[str, tuple[str, ...]]:
         fold, text = self.fold, self.text
-        takes = [
-            "row_start",
-            "row_end",
-            "tick",
-            "letters",
-            "places",
-            "place_of",
-            "value_of",
-            "total",
-            "count",
-            "amount",
-        ]
-        takes += ["values"] * bool(fold.counted) + ["codes", "previous", "following"] * bool(self.shape.test_count)
+        takes = ["row_start", "row_end", "tick", "letters", "places", "place_of", "value_of", "total"]
+        takes += ["count", "values"] * bool(fold.counted)
+        takes += ["codes", "previous", "following"] * bool(self.shape.test_count)
         takes += ["results"]
         with text.block_of("fold_by_value", tuple(takes)):
             text.put("n = len(tick)", f"change = {fold.past * fold.components} * places")
+            for number, operator in (test for tests in self.shape.tests for test in tests):
+                if (always := _COMPARISONS[operator][3]) is not None:
+                    text.put(f"codes[{number} * places] = {always}")
             with text.block("for b in range(len(row_start))"):
                 text.put("row = row_start[b]", "end = row_end[b]", "used = 1")
                 with text.block("while row < end"):
@@ -123,7 +119,6 @@ class _ByValue:
             with text.block(f"if right{number} < 0"):
                 text.put(f"right{number} = {_COMPARISONS[operator][2]}")
         for part in range(fold.components):
-            name = "amount" if part else "count"
             counts = part > 0 and fold.counted[part - 1][q]
             if counts:
                 text.put(f"value = values[{part - 1} * n + row]" if part > 1 else "value = values[row]")
@@ -133,33 +128,31 @@ class _ByValue:
             with text.block("for i in range(used)"):
                 self.sum_sources(q, part)
                 if counts:
-                    with text.block("if value != 0 and count[i] != 0"):
-                        text.put("x += value * count[i]")
-                if keeps or (part == 0 and fold.counted):
-                    text.put(f"{name}[i] = x")
-                if not keeps:
-                    text.put("whole += x")
-            at = f"total[to + {self.cell(q, part)} + "
-            if keeps:
-                self.each(f"{at}i] += {name}[i]")
-            else:
-                text.put(f"{at}{'place_of[value_of[row]]' if shape.sets[q] else '0'}] += whole")
+                    with text.block("if value != 0 and count[index(i)] != 0"):
+                        text.put("x += value * count[index(i)]")
+                if part == 0 and fold.counted:
+                    text.put("count[index(i)] = x")
+                text.put(f"total[index(to + {self.cell(q, part)} + i)] += x" if keeps else "whole += x")
+            if not keeps:
+                place = "place_of[value_of[row]]" if shape.sets[q] else "0"
+                text.put(f"total[to + {self.cell(q, part)} + {place}] += whole")
 
     def sum_sources(self, q: int, part: int) -> None:
         """What a row may follow, for one value. Numbers of values for which a test does not hold become 0: they are not
         multiplied, as infinity times nothing is no number."""
         fold, text = self.fold, self.text
-        sources = [f"total[{self.cell(source, part)} + i]" for source in fold.sources[q] if source != fold.past]
+        sources = [f"total[index({self.cell(source, part)} + i)]" for source in fold.sources[q] if source != fold.past]
         text.put(f"x = {' + '.join(sources) or self.zero}")
         if part == 0 and fold.past in fold.sources[q]:
             with text.block("if i == 0"):
                 text.put("x += 1")
         for number, operator in self.shape.tests[q]:
-            code, right = f"codes[{number} * places + i]", f"right{number}"
+            code, right = f"codes[index({number} * places + i)]", f"right{number}"
             holds = f"{code} {_COMPARISONS[operator][0]} {right}"
             if operator == "!=":
                 holds = f"({holds} and {code} >= 0 and {right} >= 0)"
-            with text.block(f"if i != 0 and not {holds}"):
+            first = "i != 0 and " if _COMPARISONS[operator][3] is None else ""
+            with text.block(f"if {first}not {holds}"):
                 text.put(f"x = {self.zero}")
 
     def write_results(self) -> None:

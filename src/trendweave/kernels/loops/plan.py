@@ -100,11 +100,6 @@ class LoopPlan:
         listed = np.array([self.kinds[kind].is_listed for kind in self.store_kind], bool)
         return tuple(np.where(listed, np.cumsum(listed) - 1, -1).tolist())
 
-    @cached_property
-    def is_folded(self) -> bool:
-        """Whether a number per state is all that is kept: no comparison, and no guard between two events."""
-        return all(kind.method is Way.RUNNING for kind in self.kinds)
-
 
 def fitting_methods(condition: Condition, selection: Selection, exact_sums: bool) -> list[Way]:
     """The methods that can serve one transition, the cheapest first."""

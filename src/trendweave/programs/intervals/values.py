@@ -4,7 +4,7 @@ earlier and later pieces become one."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -41,42 +41,40 @@ class Stretches:
         return Stretches(situation[new], first[new], cut[new], of)
 
 
-#: Numbers of rows and of known values, sum, smallest or largest, first and last value of each stretch, by these names:
-#: "rows", "known", "total", "extreme", "first", "last". Only what a function needs is there. Sums of decimals are
-#: counted in their last digit.
-Summary: TypeAlias = dict[str, Any]
+#: What an output needs to know of each stretch, NULL for nothing: the numbers of rows and of values, their sum (of
+#: decimals in their last digit), the smallest or largest, and the first or last value.
+Summary: TypeAlias = dict[str, pa.Array]
+_TOLD = ("rows", "known", "total", "extreme", "first", "last")
 
 
 def summarise(output: OutputColumn, name: str | None, rows: IntervalRows, stretches: Stretches) -> Summary:
     """What an output needs to know of each stretch."""
     function, counts = output.function, stretches.cut - stretches.first
     if name is None:
-        return {"rows": counts}
+        return {"rows": pa.array(counts)}
     read, first, cut = _compact(stretches)
     column = rows.take(name, read)
     if function in ("FIRST", "LAST"):
         picked = _picked(function, column, rows.time[read], first, cut)
-        return {"rows": counts, function.lower(): column.take(pa.array(picked, mask=counts == 0))}
+        return {"rows": pa.array(counts), function.lower(): column.take(pa.array(picked, mask=counts == 0))}
     # Windows are not empty; stretches without rows know nothing.
     filled = counts > 0
     places = pa.array(np.cumsum(filled) - 1, mask=~filled)
     edges = WindowEdges(np.zeros(np.count_nonzero(filled), np.int64), first[filled], cut[filled])
     shown = ".".join(output.path or ())
     values = read_column(pa.chunked_array([column]), lambda values: values, shown, MovingHere(edges))
-    known = np.zeros(counts.size, np.int64)
-    known[filled] = values.known
-    if function in ("MIN", "MAX"):
-        extremes = values.extreme(function == "MAX", values.known == 0)
-        return {"rows": counts, "known": known, "extreme": extremes.take(places)}
+    missing, known = values.known == 0, pc.fill_null(pa.array(values.known).take(places), 0)
     if function == "COUNT":
-        return {"rows": counts, "known": known}
-    sums = values.sums
-    words = sums.words() if sums.parts.dtype == np.int64 else None
-    if words is not None and (words[:, 1] != words[:, 0] >> 63).any():
-        raise too_large(output)
-    total = np.zeros(counts.size, sums.parts.dtype)
-    total[filled] = sums.parts[0] if words is None else words[:, 0]
-    return {"rows": counts, "known": known, "total": total}
+        return {"known": known}
+    if function in ("MIN", "MAX"):
+        return {"known": known, "extreme": values.extreme(function == "MAX", missing).take(places)}
+    total = values.sums.parts[0]
+    if total.dtype == np.int64:
+        words = values.sums.words()
+        if (words[:, 1] != words[:, 0] >> 63).any():
+            raise too_large(output)
+        total = np.ascontiguousarray(words[:, 0])
+    return {"known": known, "total": pa.array(total, mask=missing).take(places)}
 
 
 def too_large(output: OutputColumn) -> ExecutionError:
@@ -119,19 +117,21 @@ def _picked(function: str, column: pa.Array, time: np.ndarray, first: np.ndarray
 
 def write_summary(output: OutputColumn, summary: Summary, kind: pa.DataType | None, of: np.ndarray) -> pa.Array:
     """The column of the result; `kind` is the type of the aggregated column."""
-    if output.function == "COUNT":
-        return pa.array(summary["known" if "known" in summary else "rows"][of], pa.int64())
-    assert kind is not None
     place = pa.array(of)
+    if output.function == "COUNT":
+        return summary["known" if "known" in summary else "rows"].take(place)
+    assert kind is not None
     for name in ("first", "last", "extreme"):
         if name in summary:
             return summary[name].take(place).cast(kind)
-    unknown = summary["known"] == 0
+    known = summary["known"].take(place)
+    total = pc.if_else(pc.greater(known, 0), summary["total"].take(place), None)
     if output.function == "AVG":
         scale = kind.scale if pa.types.is_decimal(kind) else 0
-        average = summary["total"] / np.where(unknown, 1, summary["known"]) / 10**scale
-        return pa.array(average, pa.float64(), mask=unknown).take(place)
-    return as_column(summary["total"], situation_aggregate_type("SUM", kind), unknown).take(place)
+        mean = pc.divide(total.cast(pa.float64(), safe=False), known.cast(pa.float64()))
+        return pc.divide(mean, 10.0**scale)
+    numbers = pc.fill_null(total, 0).to_numpy(zero_copy_only=False)
+    return as_column(numbers, situation_aggregate_type("SUM", kind), np.asarray(total.is_null()))
 
 
 # What the events of a situation told in earlier pieces, and how it is joined with what later ones tell.
@@ -139,46 +139,30 @@ def write_summary(output: OutputColumn, summary: Summary, kind: pa.DataType | No
 
 def read_summary(number: int, table: pa.Table) -> Summary:
     """What a state knows for an output, from columns that bear its number."""
-    found = {}
-    for name in ("rows", "known", "total", "extreme", "first", "last"):
-        if f"{name}_{number}" in table.column_names:
-            column = table.column(f"{name}_{number}")
-            found[name] = column.to_numpy() if name in ("rows", "known", "total") else column.combine_chunks()
-    return found
+    told = {name: f"{name}_{number}" for name in _TOLD}
+    return {name: table.column(own).combine_chunks() for name, own in told.items() if own in table.column_names}
 
 
 def take_summary(summary: Summary, place: np.ndarray) -> Summary:
     """What is known at some places; -1 stands for nothing yet."""
-
-    def take(values: Any) -> Any:
-        if isinstance(values, np.ndarray):
-            return np.append(values, values.dtype.type(0))[place]
-        taken = values.take(pa.array(place, mask=place < 0))
-        return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
-
-    return {name: take(values) for name, values in summary.items()}
+    return {name: values.take(pa.array(place, mask=place < 0)) for name, values in summary.items()}
 
 
 def merge_summaries(earlier: Summary, later: Summary, output: OutputColumn) -> Summary:
     """Of earlier and later rows together, what is known of the later ones."""
 
-    def merge(name: str, old: Any, new: Any) -> Any:
-        match name:
-            case "rows" | "known":
-                return old + new
-            case "total":
-                with np.errstate(over="ignore"):
-                    both = old + new
-                if both.dtype != np.float64 and (((old ^ both) & (new ^ both)) < 0).any():
-                    raise too_large(output)
-                return both
-            case "extreme":
-                return _merge_extremes(old, new, str(output.function))
-            case "first":
-                return pc.if_else(pa.array(earlier["rows"] > 0), old, new)
-        return pc.if_else(pa.array(later["rows"] > 0), new, old)
+    def merge(name: str, old: pa.Array, new: pa.Array) -> pa.Array:
+        if name == "extreme":
+            return _merge_extremes(old, new, str(output.function))
+        if name in ("first", "last"):
+            one, other, counts = (old, new, earlier["rows"]) if name == "first" else (new, old, later["rows"])
+            return pc.if_else(pc.greater(pc.fill_null(counts, 0), 0), one, other)
+        return pc.coalesce(pc.add_checked(old, new), old, new)
 
-    return {name: merge(name, earlier[name], new) for name, new in later.items()}
+    try:
+        return {name: merge(name, earlier[name], new) for name, new in later.items()}
+    except pa.ArrowInvalid:
+        raise too_large(output) from None
 
 
 def _merge_extremes(old: pa.Array, new: pa.Array, function: str) -> pa.Array:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from trendweave.rows.numbers import read_numbers
 
 _t = pa.types
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -51,44 +52,10 @@ def is_text(kind: pa.DataType) -> bool:
 def measure(column: pa.ChunkedArray) -> Measured | None:
     """The values of a column of a measured type: dates and times in their unit, decimals in their last digit. None
     where some do not fit 64 bits."""
-    valid = np.asarray(pc.is_valid(column)) if column.null_count else None
-    kind = column.type
-    if _t.is_floating(kind):
-        plain = column.cast(pa.float64())
-        filled = plain.fill_null(0.0) if valid is not None else plain
-        return Measured(filled.to_numpy(), valid)
-    whole = _whole(column, kind)
-    if whole is None:
-        return None
-    filled = whole.fill_null(0) if valid is not None else whole
-    return Measured(filled.to_numpy(), valid)
-
-
-def _whole(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
-    if _t.is_decimal(kind):
-        return _unscaled(column, kind)
-    if _t.is_temporal(kind) and kind.bit_width == 32:
-        column = column.cast(pa.int32())
     try:
-        return column.cast(pa.int64())
+        return Measured(*read_numbers(column))
     except pa.ArrowInvalid:
         return None
-
-
-def _unscaled(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
-    """Decimals as whole numbers of their last digit."""
-    wide = column.cast(pa.decimal256(76, kind.scale)) if _t.is_decimal256(kind) else column
-    wide = wide.cast(pa.decimal128(38, kind.scale)) if not _t.is_decimal256(kind) else wide
-    chunks = []
-    for chunk in wide.chunks:
-        width = chunk.type.bit_width // 64
-        words = np.frombuffer(chunk.buffers()[1], np.int64).reshape(-1, width)[chunk.offset : chunk.offset + len(chunk)]
-        fits = (words[:, 1:] == (words[:, :1] >> 63)).all(axis=1)
-        known = np.asarray(chunk.is_valid())
-        if not fits[known].all():
-            return None
-        chunks.append(pa.array(np.ascontiguousarray(words[:, 0]), pa.int64(), mask=~known))
-    return pa.chunked_array(chunks, pa.int64())
 
 
 def join_measured(parts: Sequence[Measured]) -> Measured:

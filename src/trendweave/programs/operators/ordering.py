@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.expressions.arrow.values import join_chunks
+from trendweave.kernels.sorting import stable_order
 from trendweave.rows.codes import key_codes, order_codes
 from trendweave.rows.encoded import TIME
 from trendweave.rows.ordering import sort_by_key_and_time, take_rows
@@ -48,36 +49,31 @@ class OrderedSide:
     key: np.ndarray
     before: np.ndarray
 
-    @property
-    def has_one_key(self) -> bool:
-        """Are places ranks?"""
-        return self.before.size == 1
-
     @cached_property
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
+        return stable_order(self.key, self.before.size)
+
+    @property
     def by_key(self) -> np.ndarray:
         """The rank at each place."""
-        return np.arange(self.key.size) if self.has_one_key else np.argsort(self.key, kind="stable")
+        return self._sorted[0]
 
     @cached_property
     def place(self) -> np.ndarray:
         """The place of each rank."""
-        if self.has_one_key:
-            return self.by_key
         place = np.empty(self.key.size, np.int64)
         place[self.by_key] = np.arange(self.key.size)
         return place
 
-    @cached_property
+    @property
     def starts(self) -> np.ndarray:
         """The first place of each key, and the end of the last."""
-        if self.has_one_key:
-            return np.array([0, self.key.size])
-        return np.searchsorted(self.key[self.by_key], np.arange(self.before.size + 1))
+        return self._sorted[1]
 
     @cached_property
     def times(self) -> np.ndarray:
         """The times by place."""
-        return self.steps if self.has_one_key else self.steps[self.by_key]
+        return self.steps[self.by_key]
 
 
 def order_events(

@@ -25,7 +25,7 @@ from trendweave.programs.shared.copies import Copies, RowCopies
 from trendweave.programs.shared.members import MemberParts, by_member, group_by_member
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import MEMBER, Found, MemberError, Part, Unit, UnitStep
+from trendweave.programs.shared.unit import MEMBER, Found, Given, MemberError, Part, Unit, UnitStep
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts
 from trendweave.programs.trends.program import (
     PartialAggregates,
@@ -124,16 +124,13 @@ class AlikeUnit(Unit):
     def mergers(self) -> tuple[PartialResults | None, ...]:
         return (None if self.base.partials() is None else self._partials,)
 
-    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
+    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Given]:
         if self.mergers()[0] is None:
             yield from super().parts(rows, scope)
             return
         for table in self.copy_rows(self.view(rows), rows.metrics):
             for part in in_halves(table, lambda copies: self._partials.compute(copies, scope)):
                 yield Part(part, 0)
-
-    def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
-        return Found(self._partials.merge(parts, scope), None)
 
     @property
     def _partials(self) -> MemberParts:

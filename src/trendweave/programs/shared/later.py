@@ -19,7 +19,7 @@ from trendweave.programs.shared.changes import carry_key
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.shared.since import RowFilter
 from trendweave.programs.shared.steps import FIRST, SharedSteps
-from trendweave.programs.shared.unit import Found, Part, Unit
+from trendweave.programs.shared.unit import Given, Unit
 from trendweave.rows.times import time_type
 
 
@@ -87,7 +87,7 @@ def steps_of(program: Shared, came: Mapping[str, int], in_parts: bool, early: bo
         return program.steps(in_parts, early)
     passes = plan_passes(program, came)
 
-    def write(number: int, given: Iterable[Found] | Iterable[Part]) -> Iterator[pa.RecordBatch]:
+    def write(number: int, given: Iterable[Given]) -> Iterator[pa.RecordBatch]:
         one = passes[number]
         if in_parts:
             return program.write_parts(one.unit, given, one.filter)

@@ -18,7 +18,7 @@ import pyarrow as pa
 from trendweave.programs.program import PartialResults, Scope
 from trendweave.programs.shared.columns import NamedRows
 from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import Found, Part, Unit
+from trendweave.programs.shared.unit import Found, Given, Part, Unit
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.rows.hashing import hash_rows
 
@@ -54,11 +54,11 @@ class SharedParts:
         given = ((number, self._parts(number, shared, scope)) for number in range(len(self.units)))
         return self.write(given)
 
-    def _parts(self, number: int, rows: SharedRows, scope: Scope) -> Iterator[Part]:
+    def _parts(self, number: int, rows: SharedRows, scope: Scope) -> Iterator[Given]:
         with self.telling(number):
             yield from self.units[number].parts(rows, scope)
 
-    def write(self, given: Iterable[tuple[int, Iterable[Part]]], row_filter: str | None = None) -> pa.Table:
+    def write(self, given: Iterable[tuple[int, Iterable[Given]]], row_filter: str | None = None) -> pa.Table:
         """Parts of units, by their numbers, as rows; a filter leaves out rows when they are merged."""
         slots: list[int] = []
         members: list[int] = []
@@ -67,10 +67,9 @@ class SharedParts:
             for part in parts:
                 if not part.table.num_rows:
                     continue
-                if part.found is not None:
-                    member = _MIXED if part.found.member is None else part.found.member
-                    slots.append(self._slot(number, part.merger, len(payloads) % _SLOTS))
-                    members.append(member)
+                if isinstance(part, Found):
+                    slots.append(self._slot(number, 0, len(payloads) % _SLOTS))
+                    members.append(_MIXED if part.member is None else part.member)
                     payloads.append(as_stream(part.table))
                     continue
                 for slot, table in self._cut(number, part):

@@ -46,7 +46,7 @@ from trendweave.programs.shared.partials import SharedParts
 from trendweave.programs.shared.rows import MeetBy, RowsPlan, SharedRows, plan_rows
 from trendweave.programs.shared.since import Beginning, RowFilter, find_beginning
 from trendweave.programs.shared.steps import END, FIRST, AtTheEnd, SharedSteps
-from trendweave.programs.shared.unit import AloneUnit, Found, Part, Unit, telling_query
+from trendweave.programs.shared.unit import AloneUnit, Found, Given, Unit, telling_query
 from trendweave.progress import follow
 from trendweave.results.types import ResultColumn
 from trendweave.results.united_columns import Notes, unite_columns
@@ -173,7 +173,7 @@ class Shared:
             return rows
         return rows.between(since, END, as_steps(rows.table.column(TIME), time_type(self.moment)))
 
-    def write_rows(self, number: int, given: Iterable[Found] | Iterable[Part]) -> Iterator[pa.RecordBatch]:
+    def write_rows(self, number: int, given: Iterable[Given]) -> Iterator[pa.RecordBatch]:
         """Result rows of a unit, with the names of their queries."""
         with self.telling(number):
             for found in given:
@@ -230,12 +230,11 @@ class Shared:
         return unit.steps(in_parts, early or not self.folds)
 
     def write_parts(
-        self, number: int, given: Iterable[Found] | Iterable[Part], row_filter: str | None = None
+        self, number: int, given: Iterable[Given], row_filter: str | None = None
     ) -> Iterator[pa.RecordBatch]:
         """Parts of a unit as rows; a filter leaves out rows when they are merged."""
         with self.telling(number):
-            parts = [one if isinstance(one, Part) else Part(one.table, 0, one) for one in given]
-            yield from self.parts.write([(number, parts)], row_filter).to_batches()
+            yield from self.parts.write([(number, given)], row_filter).to_batches()
 
     @property
     def never_closing(self) -> tuple[str, ...]:

@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Step, Timing
 from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import Found, Part, Unit, UnitStep
+from trendweave.programs.shared.unit import Given, Unit, UnitStep
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import TimeType, as_steps
 
 #: Before everything, and after everything.
 FIRST, END = -(2**63), 2**63
 #: Writes what units give, by their numbers, as batches.
-Write: TypeAlias = Callable[[int, Iterable[Found] | Iterable[Part]], Iterator[pa.RecordBatch]]
+Write: TypeAlias = Callable[[int, Iterable[Given]], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -30,18 +30,21 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of results; `merger` is the number, in its unit, of whoever merges it. None: it is final (`found`)."""
+    """A part of results; `merger` is the number, in its unit, of whoever merges it."""
 
     table: pa.Table
     merger: int
-    found: Found | None = None
+
+
+#: Final rows, or a part of results.
+Given: TypeAlias = Found | Part
 
 
 @dataclass(frozen=True, slots=True)
 class UnitStep:
     """What one step gives: result rows or parts, and what to remember."""
 
-    given: Iterable[Found] | Iterable[Part]
+    given: Iterable[Given]
     carry: Carry = field(default_factory=dict)
 
 
@@ -118,13 +121,15 @@ class Unit(ABC):
     def mergers(self) -> tuple[PartialResults | None, ...]:
         """Who merges parts of results; None for one whose parts are final rows already."""
 
-    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
+    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Given]:
         """Parts of results; rows where these are final."""
-        yield from (Part(found.table, 0, found) for found in self.compute(rows, scope))
+        yield from self.compute(rows, scope)
 
-    @abstractmethod
     def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
         """Result rows of all parts that meet in one place."""
+        merges = self.mergers()[merger]
+        assert merges is not None, "final rows are not merged"
+        return Found(merges.merge(parts, scope), self._owner)
 
     # Piece by piece
 
@@ -176,17 +181,12 @@ class AloneUnit(Unit):
         parts = self.program.partials()
         return (None if parts is None or parts.of_stretches else parts,)
 
-    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
+    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Given]:
         merger = self.mergers()[0]
         if merger is None:
             yield from super().parts(rows, scope)
         else:
             yield Part(merger.compute(self.view(rows), scope), 0)
-
-    def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
-        merges = self.mergers()[merger]
-        assert merges is not None, "final rows are not merged"
-        return Found(merges.merge(parts, scope), self.member)
 
     def steps(self, in_parts: bool, early: bool = False) -> Timing | None:
         return self.program.steps(in_parts and self.mergers()[0] is not None, early)

@@ -39,7 +39,7 @@ _MANY = 4
 
 @dataclass(frozen=True, slots=True)
 class TaskOptions:
-    """`exact`: whole numbers, or floats. `way` forces a way of summing. `only` keeps a range of windows.
+    """`exact`: whole numbers, or floats. `only` keeps a range of windows.
     `only_counts`: trends are counted, and nothing is measured.
 
     `chunk` is the length of the chunks of time whose numbers the rows carry, in steps of the time column.
@@ -47,7 +47,6 @@ class TaskOptions:
     """
 
     exact: bool = True
-    way: str | None = None
     only: tuple[int, int] | None = None
     chunk: int | None = None
     only_counts: bool = False
@@ -304,7 +303,7 @@ class PartitionTask:
         results = None
         if piece.kernel is Kernel.FOLD_BY_VALUE:
             # Distinct values are looked for among copies, and a card knows nothing else.
-            summed = self.options.way is None and not any(column.distinct for column in self.plan.aggregates)
+            summed = not any(column.distinct for column in self.plan.aggregates)
             summed = summed and self.options.device != "gpu"
             results = self._sum_lanes(piece, group, windows) if summed else None
             piece = piece if results is not None else self.inputs.copy_into_lanes(piece)
@@ -361,7 +360,6 @@ class PartitionTask:
             measured,
             selection=selection,
             numbers=numbers,
-            force_way=self.options.way,
             start_guards=start_guards,
             final_guards=final_guards,
             kernel=KERNELS[piece.kernel],

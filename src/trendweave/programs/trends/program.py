@@ -52,10 +52,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrendAggregates(BoundTrends):
-    """Aggregates over all trends. `way` forces a way of summing. Unless `folds`, events wait on streams until their
+    """Aggregates over all trends. Unless `folds`, events wait on streams until their
     windows close, even where a few numbers would do."""
 
-    way: str | None = None
     folds: bool = True
 
     @property
@@ -64,9 +63,9 @@ class TrendAggregates(BoundTrends):
 
     def aggregate(self, rows: pa.Table, scope: Scope = EVERYTHING) -> TaskResult:
         """Numbers per window and group, before they are written."""
-        options = TaskOptions(self.numbers != "float64", self.way, scope.windows, scope.chunk, device=self.device)
+        options = TaskOptions(self.numbers != "float64", scope.windows, scope.chunk, device=self.device)
         try:
-            if self.way is None and self.device != "gpu" and steps_from_row_to_row(self.plan):
+            if self.device != "gpu" and steps_from_row_to_row(self.plan):
                 from trendweave.programs.trends.lists.contiguous import count_contiguous
 
                 counted = count_contiguous(self.plan, self.preparation, rows, options)
@@ -103,8 +102,7 @@ class TrendAggregates(BoundTrends):
             return PartialAggregates(self)
         if isinstance(self.plan.window, MovingWindow):
             return None
-        grouped = {group.path for group in self.plan.groups if group.variable is None}
-        spread = any(key.path not in grouped for key in self.plan.partition_key)
+        spread = len(self.plan.grouping_keys) < len(self.plan.partition_key)
         return PartialAggregates(self) if spread else None
 
     def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
@@ -115,7 +113,7 @@ class TrendAggregates(BoundTrends):
             return None
         parts = self.partials() if in_parts else None
         # Folded numbers know times alone.
-        folds = self.folds and not self.order_by and not early and self.way is None
+        folds = self.folds and not self.order_by and not early
         if folds and plan_folding(self.plan).why_not is None:
             from trendweave.programs.trends.folded.steps import make_folded_steps
 
@@ -444,7 +442,6 @@ def bind_trends(
     type_: str | None,
     numbers: Numbers,
     detection: Detection | None = None,
-    way: str | None = None,
     device: str = "cpu",
     order_by: tuple[str, ...] = (),
     limits: Limits = LIMITS,
@@ -454,5 +451,5 @@ def bind_trends(
     if plan.returns == "aggregates" and plan.finds_trends:
         return ListedAggregates(*bound, detection=detection or DEFAULTS)
     if plan.returns == "aggregates":
-        return TrendAggregates(*bound, way=way)
+        return TrendAggregates(*bound)
     return TrendLists(*bound, detection=detection or DEFAULTS)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trendweave.expressions.arrow.values import join_chunks
 from trendweave.rows.given_times.written import MONTHS, Written
 
 _MOMENT = pa.timestamp("us", "UTC")
@@ -29,9 +30,7 @@ def read_texts(column: pa.ChunkedArray, written: Written) -> pa.ChunkedArray:
         for kind in (_MOMENT, pa.timestamp("us")):
             with suppress(pa.ArrowInvalid):
                 return column.cast(kind).cast(_MOMENT)
-    found = pc.extract_regex(column.cast(pa.large_string()), written.named()).combine_chunks()
-    if isinstance(found, pa.ChunkedArray):  # of a table without rows
-        found = pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], found.type)
+    found = join_chunks(pc.extract_regex(column.cast(pa.large_string()), written.named()))
     fits = np.asarray(pc.is_valid(found))
     parts = {name: pc.struct_field(found, name) for name in written.parts}
     moments, there_is = _moments(parts, len(found))

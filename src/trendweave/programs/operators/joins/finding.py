@@ -17,8 +17,6 @@ from trendweave.programs.operators.joins.candidates import (
     ActiveWindow,
     Candidates,
     Fitting,
-    Moving,
-    Sliding,
     evaluate_on_side,
     find_candidates,
     find_fitting,
@@ -28,6 +26,7 @@ from trendweave.programs.operators.joins.conditions import Band, JoinCondition, 
 from trendweave.programs.operators.joins.on_card import BandOnCard, ScanOnCard
 from trendweave.programs.operators.joins.searches import FEW, BandSearch, PairTest, Scan, Search
 from trendweave.programs.operators.ordering import OrderedSide
+from trendweave.programs.operators.windows.edges import Moving, StepSpan
 from trendweave.rows.codes import order_codes
 from trendweave.rows.ordering import sort_by
 from trendweave.rows.times import check_edges
@@ -78,20 +77,22 @@ class Cutting:
         self._candidates = -(-self._before(moments.size) // parts)
         self._seen = self._found = 0
 
-    @property
-    def size(self) -> int:
-        """How many events look."""
-        return self._moments.size
+    def blocks(self, first: int = 0, until: int | None = None) -> Iterator[Block]:
+        """Blocks of events from a first one on, each cut when it is asked for."""
+        until = self._moments.size if until is None else until
+        while first < until:
+            wanted = min(max(self._target / self._share, 1), self._candidates)
+            last = int(np.searchsorted(self._ends, self._before(first) + wanted, "right"))
+            last = min(max(last, first + 1), first + self._most, until)
+            begin, end = int(self._moments[first]), int(self._moments[last - 1])
+            last = int(np.searchsorted(self._moments, end, "right"))
+            yield Block(first, last, begin, end, _TOO_MANY * self._target if begin < end else 2**62)
+            first = last
 
-    def cut(self, first: int) -> Block:
-        """The block that begins with an event."""
-        wanted = min(max(self._target / self._share, 1), self._candidates)
-        last = int(np.searchsorted(self._ends, self._before(first) + wanted, "right"))
-        last = min(max(last, first + 1), first + self._most, self.size)
-        end = int(self._moments[last - 1])
-        last = int(np.searchsorted(self._moments, end, "right"))
-        begin = int(self._moments[first])
-        return Block(first, last, begin, end, _TOO_MANY * self._target if begin < end else 2**62)
+    def split(self, block: Block) -> Iterator[Block]:
+        """Smaller blocks of the events of one that has too many pairs."""
+        self._most = max((block.last - block.first) // 4, 1)
+        return self.blocks(block.first, block.last)
 
     @property
     def _share(self) -> float:
@@ -108,13 +109,8 @@ class Cutting:
         self._found += pairs
         self._most = min(2 * self._most, self._events)
 
-    def shrink(self, block: Block) -> None:
-        """A block has too many of them: the next ones have fewer events."""
-        self._most = max((block.last - block.first) // 4, 1)
-
 
 _Made = TypeVar("_Made")
-_Given = TypeVar("_Given")
 
 #: Blocks per core: what one core has left over another one takes.
 _BLOCKS_PER_CORE = 2
@@ -134,17 +130,10 @@ def count_blocks(threads: int, candidates: int) -> int:
     return max(1, min(threads * _BLOCKS_PER_CORE, candidates // _BLOCK_CANDIDATES)) if threads > 1 else 1
 
 
-def map_in_threads(function: Callable[[_Given], _Made], given: list[_Given], threads: int) -> list[_Made]:
-    """What a function makes of some things."""
-    if threads == 1:
-        return [function(one) for one in given]
-    with Pool(threads) as pool:
-        return list(pool.map(function, given))
+_Work: TypeAlias = Callable[[Block], tuple[int, _Made] | None]
 
 
-def compute_blocks(
-    work: Callable[[Block], tuple[int, _Made] | None], cutting: Cutting, threads: int
-) -> Iterator[_Made]:
+def compute_blocks(work: _Work[_Made], cutting: Cutting, threads: int) -> Iterator[_Made]:
     """What is made of blocks, in their order.
 
     Args:
@@ -152,29 +141,30 @@ def compute_blocks(
         cutting: Cuts blocks.
         threads: How many are worked on at the same time.
     """
-    first, pool = 0, Pool(threads) if threads > 1 else None
-    waiting = deque[tuple[Block, Future[tuple[int, _Made] | None] | None]]()
+
+    def finish(block: Block, done: tuple[int, _Made] | None) -> Iterator[_Made]:
+        if done is None:
+            for part in cutting.split(block):
+                yield from finish(part, work(part))
+        else:
+            cutting.learn(block, done[0])
+            yield done[1]
+
+    if threads == 1:
+        for block in cutting.blocks():
+            yield from finish(block, work(block))
+        return
+    pool, waiting = Pool(threads), deque[tuple[Block, Future[tuple[int, _Made] | None]]]()
     try:
-        while first < cutting.size or waiting:
-            while first < cutting.size and len(waiting) < (threads + 1 if pool else 1):
-                block = cutting.cut(first)
-                waiting.append((block, pool.submit(work, block) if pool else None))
-                first = block.last
-            block, future = waiting.popleft()
-            done = future.result() if future else work(block)
-            if done is not None:
-                cutting.learn(block, done[0])
-                yield done[1]
-                continue
-            for _, later in waiting:
-                if later:
-                    later.cancel()
-            waiting.clear()
-            cutting.shrink(block)
-            first = block.first
+        for block in cutting.blocks():
+            waiting.append((block, pool.submit(work, block)))
+            if len(waiting) > threads:
+                block, future = waiting.popleft()
+                yield from finish(block, future.result())
+        for block, future in waiting:
+            yield from finish(block, future.result())
     finally:
-        if pool:
-            pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 #: Pairs of a block, about, and events of a block, at most.
@@ -236,7 +226,7 @@ class PairSearch:
     def _find_candidates(self, left_wanted: np.ndarray | None, right_wanted: np.ndarray | None) -> list[Candidates]:
         """What events of each side may find; of some events, or of all."""
         for window in (self.left_window, self.right_window):
-            if isinstance(window, Sliding):
+            if isinstance(window, StepSpan):
                 for side in (self.left, self.right):
                     check_edges(side.steps, window.length + window.slide)
         return [
@@ -299,7 +289,7 @@ class PairSearch:
         candidates = self._find_candidates(left_wanted, right_wanted)
         pairs = sum(each.pairs for each in candidates)
         threads = count_threads(pairs) if self.device == "threads" else 1
-        searches = map_in_threads(lambda side: self._prepare(side, pairs), candidates, threads)
+        searches = [self._prepare(each, pairs) for each in candidates]
         times = [(self.left if one.candidates.of_left else self.right).steps[one.candidates.probes] for one in searches]
         sizes = [one.candidates.high - one.candidates.low for one in searches]
         order = np.argsort(np.concatenate(times), kind="stable")

@@ -150,21 +150,10 @@ def read_side_codes(column: pa.ChunkedArray) -> np.ndarray:
 def merge_names(left: Sequence[str], right: Sequence[str], keys: Sequence[str]) -> list[tuple[str | None, str]]:
     """The columns of merged events behind time and side: their side, None for keys, and their names there.
 
-    Both schemas are zipped at their keys, so that each side's columns stand in their order. Where keys stand in another
-    order on the right, they stand there once more: as columns that hold nothing, and tell the order.
+    Keys stand where they do on the left, and once more among the columns of the right side: as columns that hold
+    nothing, and tell their order.
     """
-    found = [name for name in left if name in keys]
-    if found != [name for name in right if name in keys]:
-        return [(None if name in keys else "left", name) for name in left] + [("right", name) for name in right]
-    ordered: list[tuple[str | None, str]] = []
-    rest = {"left": list(left), "right": list(right)}
-    for key in found:
-        for side, names in rest.items():
-            place = names.index(key)
-            ordered += [(side, name) for name in names[:place]]
-            del names[: place + 1]
-        ordered.append((None, key))
-    return ordered + [(side, name) for side, names in rest.items() for name in names]
+    return [(None if name in keys else "left", name) for name in left] + [("right", name) for name in right]
 
 
 def _common_type(left: pa.Schema, right: pa.Schema, name: str) -> pa.DataType:

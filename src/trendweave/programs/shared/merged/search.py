@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -49,10 +50,10 @@ class SearchTask(PartitionTask):
         self._plans = plans
         self._names = dict(unit.readings)
         self.rows = encode_rows(self.plan, preparation, table)
-        readings = {
-            role_name(role): {self._names[one] for lane in unit.lanes if (one := lane.readings[role]) is not None}
-            for role in range(len(self.plan.template.states))
-        }
+        readings: dict[str, set[str]] = defaultdict(set)
+        for lane in unit.lanes:
+            for role, reading in lane.readings:
+                readings[role_name(role)].add(self._names[reading])
         self.inputs = OverlaidInputs(self.plan, preparation, self.rows, readings)
         self.measured = measure_values(self.plan, preparation, self.rows.table)
         self._find_distinct = None
@@ -106,7 +107,6 @@ class SearchTask(PartitionTask):
             self._asked(segments),
             selection=SELECTION[self.plan.strategy],
             numbers="exact" if self.options.exact else "float64",
-            force_way=self.options.way,
             start_guards=guard_starts(self.inputs, piece, windows, tick, of_row),
             final_guards=guard_ends(self.inputs, piece, windows, tick, of_row),
             queries=self._query_lanes(),
@@ -121,9 +121,8 @@ class SearchTask(PartitionTask):
         variable, starts, ends = np.full(shape, -1), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
         steps = [[(step.source, step.target) in lane.steps for lane in lanes] for step in template.transitions]
         for number, lane in enumerate(lanes):
-            for role, reading in enumerate(lane.readings):
-                if reading is not None:
-                    variable[role, number] = self.inputs.number[self._names[reading]]
+            for role, reading in lane.readings:
+                variable[role, number] = self.inputs.number[self._names[reading]]
             starts[list(lane.starts), number] = True
             ends[list(lane.ends), number] = True
         return QueryLanes(len(lanes), variable, starts, ends, np.array(steps, np.bool_).reshape(-1, len(lanes)))

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import pyarrow as pa
-
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import CountTooLargeError
 from trendweave.kernels.many_queries import Sharing, SharingCounts, aggregate_shared
@@ -24,7 +22,7 @@ from trendweave.programs.shared.merged.search import SearchTask
 from trendweave.programs.shared.merged.timing import MergedTiming
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import RowsPlan, SharedRows
-from trendweave.programs.shared.unit import Found, Part, Unit, UnitStep, telling_member
+from trendweave.programs.shared.unit import Found, Given, Part, Unit, UnitStep, telling_member
 from trendweave.programs.trends.aggregates import TaskOptions
 from trendweave.programs.trends.program import TrendAggregates
 from trendweave.results.partial_table import to_table
@@ -111,7 +109,7 @@ class MergedUnit(Unit):
     ) -> Iterator[tuple[Columns, TaskResult]]:
         merged = self.search
         assert merged is not None, "there is a merged plan"
-        options = TaskOptions(merged.numbers != "float64", merged.way, only[0], chunk)
+        options = TaskOptions(merged.numbers != "float64", only[0], chunk)
         plans = [program.plan for program in self.programs]
         try:
             found = SearchTask(unit, plans, merged.preparation, self.view(rows), options).run_members()
@@ -142,24 +140,18 @@ class MergedUnit(Unit):
     def mergers(self) -> tuple[PartialResults | None, ...]:
         return tuple(columns.merger for columns in self.columns)
 
-    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Part]:
+    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Given]:
         yield from self.as_parts(self.aggregate(rows, self._everywhere(scope), scope.chunk), scope)
 
-    def as_parts(self, found: Iterator[tuple[Columns, TaskResult]], scope: Scope) -> Iterator[Part]:
+    def as_parts(self, found: Iterator[tuple[Columns, TaskResult]], scope: Scope) -> Iterator[Given]:
         """Aggregates as parts, or as rows where nothing is left to merge."""
         number = {columns.queries: place for place, columns in enumerate(self.columns)}
         for columns, results in found:
             merger = columns.merger
-            if merger is not None:
+            if merger is None:
+                yield columns.write(results, scope)
+            else:
                 yield Part(to_table(results, merger.schema), number[columns.queries])
-                continue
-            written = columns.write(results, scope)
-            yield Part(written.table, number[columns.queries], written)
-
-    def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
-        merges = self.columns[merger].merger
-        assert merges is not None, "final rows are not merged"
-        return Found(merges.merge(parts, scope), None)
 
     # Piece by piece
 
@@ -198,5 +190,5 @@ def bind_merged(unit: Graphlets | Lanes, programs: Sequence[Program], sharing: s
     search = None
     if isinstance(unit, Lanes):
         one = own[0]
-        search = TrendAggregates(unit.plan, one.events, one.time, one.type, one.numbers, way=one.way)
+        search = TrendAggregates(unit.plan, one.events, one.time, one.type, one.numbers)
     return MergedUnit(unit, tuple(own), sharing, search)

@@ -6,18 +6,19 @@ Whatever the cuts and the order of arrival, the rows are those of one batch over
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trendweave.expressions.arrow.values import join_chunks
 from trendweave.kernels import Rows
 from trendweave.kernels.loops.summaries import concat_summaries, extend, finish
 from trendweave.kernels.sorting import stable_order
 from trendweave.planning.folding import plan_folding
-from trendweave.programs.program import Carry, Step
+from trendweave.programs.program import FIRST, Carry, Step, UpToWatermark
 from trendweave.programs.trends.aggregates import sum_too_large
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.folded.carried import Carried, Panes, Summed
@@ -231,11 +232,7 @@ def close_windows(measures: Measures, carried: Carried, windows: tuple[int, int]
         return None
     merged = merge(parts)
     chosen = pa.array(first_of_each(group)[merged.group])
-    return TaskResult(merged, [_one_array(pc.take(column, chosen)) for column in columns])
-
-
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return TaskResult(merged, [join_chunks(pc.take(column, chosen)) for column in columns])
 
 
 def _by_key(summed: Summed) -> Summed:
@@ -287,26 +284,16 @@ def _finish(measures: Measures, summed: Summed, entries: Entries, group: np.ndar
     return Partials(entries.window[entry], group[entries.key[entry]], tuple(components))
 
 
-#: Before and after all times, which have 64 bits.
-_FIRST, _LAST = -(2**63), 2**63
-
-
 @dataclass(frozen=True, slots=True)
-class FoldedSteps:
-    """`close` makes result rows, or parts of them, of the windows between two."""
+class FoldedSteps(UpToWatermark):
+    """`close` makes result rows, or parts of them, of the windows between two. Rows that came to wait before rows were
+    folded are read as well; where rows are shown early they wait, and are not folded."""
 
     panes: Panes
     time_type: TimeType
     measures: Measures
     close: Callable[[Carried, tuple[int, int]], pa.Table | None]
-
-    @property
-    def pane(self) -> int | None:
-        return None
-
-    @property
-    def carries(self) -> bool:
-        return True
+    carries: bool = True
 
     @property
     def folds(self) -> bool:
@@ -315,18 +302,11 @@ class FoldedSteps:
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         dues = [] if waiting is None else [self.panes.closing.due(*waiting, watermark)]
         carried = self._read(carry)
-        first = _FIRST if watermark is None else self.panes.first_open(watermark)
-        pane = carried.first_from(_FIRST if watermark is None else self.panes.first_pane(first))
+        first = FIRST if watermark is None else self.panes.first_open(watermark)
+        pane = carried.first_from(FIRST if watermark is None else self.panes.first_pane(first))
         if pane is not None:
             dues.append(self.panes.end_of(max(first, int(self.panes.windows_of(np.array(pane))[0]))))
         return min(dues, default=None)
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        """Rows that came to wait before rows were folded are read as well."""
-        return _FIRST, _LAST if watermark is None else watermark
-
-    def keeps_from(self, watermark: int) -> int:
-        return watermark
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
         carried = self._read(carry)
@@ -353,13 +333,6 @@ class FoldedSteps:
         first = self.panes.first_open(before) * self.panes.closing.slide
         needed = np.asarray(times >= first)
         return rows if needed.all() else rows.filter(pa.array(needed))
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return 0, 0
-
-    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
-        """Where rows are shown early they wait, and are not folded."""
-        return ()
 
 
 def make_folded_steps(bound: BoundTrends, closing: Closing, write: Callable[[TaskResult], pa.Table]) -> FoldedSteps:
