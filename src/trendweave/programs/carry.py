@@ -25,6 +25,16 @@ _VERSION_1 = (b"trendweave.state", b"trendweave.interval_state", b"trendweave.op
 _PARTS = pa.schema([("name", pa.string()), ("content", pa.large_binary())])
 
 
+def carry_of(carry: Carry, prefix: str) -> Carry:
+    """What is carried of one part of a program, under its own names."""
+    return {name.removeprefix(prefix): table for name, table in carry.items() if name.startswith(prefix)}
+
+
+def name_carry(carry: Carry, prefix: str) -> dict[str, pa.Table]:
+    """The inverse: names of a part as the whole has them."""
+    return {prefix + name: table for name, table in carry.items()}
+
+
 def name_owner(facts: Sequence[str], columns: pa.Schema) -> str:
     """Names a query and the columns that it is computed from; what is carried belongs to one of these.
 

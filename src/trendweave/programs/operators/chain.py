@@ -16,6 +16,7 @@ import pyarrow as pa
 from trendweave.errors import ExecutionError, Problem
 from trendweave.language.syntax_tree import Attribute
 from trendweave.planning.plan import Path
+from trendweave.programs.carry import carry_of, name_carry
 from trendweave.programs.operators.filter import KeptEvents
 from trendweave.programs.operators.stages import Stage, result_of, shared_keys
 from trendweave.programs.program import (
@@ -93,9 +94,9 @@ class ChainSteps(UpToWatermark):
         return self.first.pane
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        dues = [self.first.due(waiting, _of(carry, 0), watermark)]
+        dues = [self.first.due(waiting, carry_of(carry, "0 "), watermark)]
         for number, stage in enumerate(self.later, 1):
-            own = _of(carry, number)
+            own = carry_of(carry, f"{number} ")
             if stage.steps is None or not own:
                 continue
             rows = own.get(_WAITING)
@@ -112,13 +113,13 @@ class ChainSteps(UpToWatermark):
         return self.first.keeps_from(watermark)
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        found = self.first.step(rows, _of(carry, 0), before, watermark)
-        kept = _named(found.carry, 0)
+        found = self.first.step(rows, carry_of(carry, "0 "), before, watermark)
+        kept = name_carry(found.carry, "0 ")
         batches = found.batches
         for number, stage in enumerate(self.later, 1):
             events = pa.Table.from_batches(batches, stage.events)
-            batches, own = _step(stage, events, _of(carry, number), before, watermark)
-            kept |= _named(own, number)
+            batches, own = _step(stage, events, carry_of(carry, f"{number} "), before, watermark)
+            kept |= name_carry(own, f"{number} ")
         return Step(batches, NO_CARRY if watermark is None else kept)
 
 
@@ -146,15 +147,6 @@ def _step(
     rest = _select(rows, times >= stage.steps.keeps_from(watermark))
     kept = {} if not rest.num_rows else {_WAITING: rest.combine_chunks()}
     return batches, {**step.carry, **kept}
-
-
-def _of(carry: Carry, number: int) -> Carry:
-    start = f"{number} "
-    return {name.removeprefix(start): table for name, table in carry.items() if name.startswith(start)}
-
-
-def _named(carry: Carry, number: int) -> dict[str, pa.Table]:
-    return {f"{number} {name}": table for name, table in carry.items()}
 
 
 def _without_rows(carry: Carry) -> Carry:
@@ -188,7 +180,7 @@ class ChainedRows:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        return ("chain", self.text, *self._first.facts)
+        return ("chain", self.text, *(fact for stage in self.stages for fact in stage.program.facts))
 
     @property
     def work(self) -> Work:

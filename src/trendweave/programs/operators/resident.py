@@ -12,7 +12,7 @@ import pyarrow as pa
 from trendweave.expressions.compiled.condition import Compiled, compile_condition
 from trendweave.gpu import card
 from trendweave.gpu.card import find_card, memory_told
-from trendweave.gpu.columns import CardColumn
+from trendweave.gpu.columns import CardColumn, storage
 from trendweave.gpu.conditions import require_compiled
 from trendweave.gpu.filter import keep_rows
 from trendweave.gpu.ordering import Order, key_numbers, order_rows
@@ -57,9 +57,7 @@ def _is_key(kind: pa.DataType) -> bool:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    whole = pa.types.is_integer(kind) and kind != pa.uint64()
-    temporal = pa.types.is_timestamp(kind) or pa.types.is_date32(kind) or pa.types.is_duration(kind)
-    return whole or temporal or pa.types.is_float32(kind) or pa.types.is_float64(kind)
+    return storage(kind) is not None and kind not in (pa.uint64(), pa.bool_())
 
 
 def aggregate_on_card(program: WindowAggregates, table: CardTable) -> pa.Table:

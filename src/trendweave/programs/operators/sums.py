@@ -40,35 +40,25 @@ def fold(values, low, high, front, results):
             back = nothing
         while end < last:
             value = values[end]
-            {add}
+            back = {add}
             end += 1
-        {write}
+        results[window] = {both}
 """
-_TEXTS = {
-    "sum": {
-        "nothing": "0.0",
-        "back": "back + values[place]",
-        "add": "back += value",
-        "write": "results[window] = front[first] + back",
-    },
-    "least": {
-        "nothing": f"np.int64({MOST})",
-        "back": "min(back, values[place])",
-        "add": "back = min(back, value)",
-        "write": "results[window] = min(front[first], back)",
-    },
-    "most": {
-        "nothing": f"np.int64({LEAST})",
-        "back": "max(back, values[place])",
-        "add": "back = max(back, value)",
-        "write": "results[window] = max(front[first], back)",
-    },
+#: What a fold begins with, and how it takes one more value.
+_FOLDS = {
+    "sum": ("0.0", "{} + {}"),
+    "least": (f"np.int64({MOST})", "min({}, {})"),
+    "most": (f"np.int64({LEAST})", "max({}, {})"),
 }
 
 
 @lru_cache
 def _load_fold(what: str) -> Kernel:
-    return load_text(_FOLD.format(**_TEXTS[what]), "fold")
+    nothing, fold = _FOLDS[what]
+    back, add, both = (
+        fold.format(*pair) for pair in (("back", "values[place]"), ("back", "value"), ("front[first]", "back"))
+    )
+    return load_text(_FOLD.format(nothing=nothing, back=back, add=add, both=both), "fold")
 
 
 def fold_between(

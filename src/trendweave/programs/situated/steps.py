@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from trendweave.programs.carry import carry_of, name_carry
 from trendweave.programs.program import NO_CARRY, Carry, Step, Steps, UpToWatermark
 from trendweave.programs.situated.marking import remember_runs
 from trendweave.rows.encoded import TIME
@@ -52,7 +53,7 @@ class SituatedSteps(UpToWatermark):
         return None if watermark is None else watermark - self.delay
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        due = self.inner.due(waiting, _carry_of_inner(carry), self._settled(watermark))
+        due = self.inner.due(waiting, carry_of(carry, _INNER), self._settled(watermark))
         return None if due is None else due + self.delay
 
     def keeps_from(self, watermark: int) -> int:
@@ -65,7 +66,7 @@ class SituatedSteps(UpToWatermark):
         needed = (steps >= low) & (steps < high)
         batches: Iterable[pa.RecordBatch] = ()
         runs = {name: table for name, table in carry.items() if not name.startswith(_INNER)}
-        within = _carry_of_inner(carry)
+        within = carry_of(carry, _INNER)
         if needed.any() or within:
             marked = self.program.mark(rows, runs)
             prepared = self.program.inner.prepare(marked if needed.all() else marked.filter(pa.array(needed)))[0]
@@ -77,8 +78,4 @@ class SituatedSteps(UpToWatermark):
         if gone.any():
             events = self.program.kept.restore(rows.filter(pa.array(np.asarray(gone))))
             runs = dict(remember_runs(self.program.situations, events, runs))
-        return Step(batches, runs | {_INNER + name: table for name, table in within.items()})
-
-
-def _carry_of_inner(carry: Carry) -> Carry:
-    return {name.removeprefix(_INNER): table for name, table in carry.items() if name.startswith(_INNER)}
+        return Step(batches, runs | name_carry(within, _INNER))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import reduce
 from typing import TypeAlias
 
@@ -13,60 +12,14 @@ import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import evaluate, is_true, make_columns_comparable
 from trendweave.language import syntax_tree as st
-from trendweave.planning.operator_plans import RowCount, Window
+from trendweave.planning.operator_plans import RowCount
 from trendweave.programs.operators.joins.conditions import JoinCondition, rename
 from trendweave.programs.operators.ordering import OrderedSide
+from trendweave.programs.operators.windows.edges import Moving, StepSpan
 from trendweave.rows.codes import key_codes
-from trendweave.rows.times import TimeType, steps_of
 from trendweave.rows.window_arrays import KeyedTimes
 
-#: Further back than any time.
-_FAR = 2**62
-
-
-@dataclass(frozen=True, slots=True)
-class Moving:
-    """A window that moves with every moment: at t it holds times from t - back to t."""
-
-    back: int
-
-    @property
-    def reach(self) -> int:
-        """How far back it reaches at most, in steps."""
-        return self.back
-
-
-@dataclass(frozen=True, slots=True)
-class Sliding:
-    """Windows [i * slide, i * slide + length); the last one whose end is not after t + 1 is active at t."""
-
-    length: int
-    slide: int
-
-    @property
-    def reach(self) -> int:
-        """How far back it reaches at most, in steps."""
-        return self.length + self.slide - 2
-
-
-ActiveWindow: TypeAlias = Moving | Sliding | RowCount
-
-
-def in_steps(window: Window, kind: TimeType) -> ActiveWindow:
-    """The active window in steps of the time column.
-
-    Raises:
-        DataError: A window that slides is finer than the time column.
-    """
-    if isinstance(window, RowCount):
-        return window
-    if window.slide is not None:
-        return Sliding(steps_of(window.length, kind, "the window"), steps_of(window.slide, kind, "its slide"))
-    length = Fraction(window.length, kind.step)
-    whole = length.numerator // length.denominator
-    return Moving(min(whole - 1 if whole == length else whole, _FAR))
-
-
+ActiveWindow: TypeAlias = Moving | StepSpan | RowCount
 _LEAST = -(2**63)
 
 
@@ -114,7 +67,7 @@ def look_into(
         high = np.where(seen < window.rows, low, np.maximum(begin + window.rows - before, 0) + first)
         return low, np.maximum(low, high)
     if isinstance(window, Moving):
-        oldest = np.maximum(moments, _LEAST + window.back) - window.back
+        oldest = np.maximum(moments, _LEAST + window.reach) - window.reach
         return times.find(keys, oldest, after=False), times.find(keys, moments, after=ties)
     begin = (moments + 1 - window.length) // window.slide * window.slide
     return times.find(keys, begin, after=False), times.find(keys, begin + window.length, after=False)

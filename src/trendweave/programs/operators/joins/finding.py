@@ -17,8 +17,6 @@ from trendweave.programs.operators.joins.candidates import (
     ActiveWindow,
     Candidates,
     Fitting,
-    Moving,
-    Sliding,
     evaluate_on_side,
     find_candidates,
     find_fitting,
@@ -28,6 +26,7 @@ from trendweave.programs.operators.joins.conditions import Band, JoinCondition, 
 from trendweave.programs.operators.joins.on_card import BandOnCard, ScanOnCard
 from trendweave.programs.operators.joins.searches import FEW, BandSearch, PairTest, Scan, Search
 from trendweave.programs.operators.ordering import OrderedSide
+from trendweave.programs.operators.windows.edges import Moving, StepSpan
 from trendweave.rows.codes import order_codes
 from trendweave.rows.ordering import sort_by
 from trendweave.rows.times import check_edges
@@ -227,7 +226,7 @@ class PairSearch:
     def _find_candidates(self, left_wanted: np.ndarray | None, right_wanted: np.ndarray | None) -> list[Candidates]:
         """What events of each side may find; of some events, or of all."""
         for window in (self.left_window, self.right_window):
-            if isinstance(window, Sliding):
+            if isinstance(window, StepSpan):
                 for side in (self.left, self.right):
                     check_edges(side.steps, window.length + window.slide)
         return [

@@ -14,12 +14,13 @@ from trendweave.planning.operator_plans import JoinPlan, RowCount
 from trendweave.planning.plan import Path
 from trendweave.programs.bound import WholeEvents
 from trendweave.programs.operators.bound import BoundOperator
-from trendweave.programs.operators.joins.candidates import ActiveWindow, find_candidates, in_steps
+from trendweave.programs.operators.joins.candidates import ActiveWindow, find_candidates
 from trendweave.programs.operators.joins.conditions import JoinCondition, describe_join, read_parts
 from trendweave.programs.operators.joins.finding import PairSearch
 from trendweave.programs.operators.joins.sides import Sides, read_side_codes, read_sides, result_columns, write_pairs
 from trendweave.programs.operators.ordering import OrderedSide, order_events, order_ties
 from trendweave.programs.operators.steps import CarriedSteps, WaitingSteps
+from trendweave.programs.operators.windows.edges import in_steps
 from trendweave.programs.program import EVERYTHING, Output, Scope, Steps, TimeCut, Work
 from trendweave.results.types import ResultColumn, column_type
 from trendweave.rows.codes import key_codes
@@ -229,8 +230,8 @@ def bind_join(plan: JoinPlan, events: pa.Schema, time: str, device: str = "cpu")
         DataError: A window is finer than the time column.
     """
     kind = time_type(column_type(events, (time,)))
-    windows = (in_steps(plan.left, kind), in_steps(plan.right, kind))
-    return WindowJoin(plan, events, time, read_sides(plan, events, time), *windows, device)
+    left, right = (in_steps(window, kind, ("the window", "its slide")) for window in (plan.left, plan.right))
+    return WindowJoin(plan, events, time, read_sides(plan, events, time), left, right, device)
 
 
 def find_candidate_share(join: WindowJoin, rows: pa.Table) -> float:

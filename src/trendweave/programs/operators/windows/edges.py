@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.planning.operator_plans import RowCount
+from trendweave.planning.operator_plans import RowCount, Window
 from trendweave.programs.operators.kernels.window_edges import find_time_windows
-from trendweave.rows.times import TimeType, as_steps, as_times, check_edges
+from trendweave.rows.times import TimeType, as_steps, as_times, check_edges, steps_of
 from trendweave.rows.window_arrays import count_window_edges
 
 #: Rows of a result that would not fit a usual memory.
 MOST_WINDOWS = 1_000_000_000
+#: Further back than any time.
+_FAR = 2**62
 #: The first and the last number of a window.
 ALL_WINDOWS = -(2**63), 2**63 - 1
 
@@ -57,10 +60,43 @@ class WindowEdges:
 
 @dataclass(frozen=True, slots=True)
 class StepSpan:
-    """Windows of time, `[i * slide, i * slide + length)` in steps of the time column."""
+    """Windows of time, `[i * slide, i * slide + length)` in steps of the time column. The last one whose end is not
+    after t + 1 is active at t."""
 
     length: int
     slide: int
+
+    @property
+    def reach(self) -> int:
+        """How far back the active window reaches at most."""
+        return self.length + self.slide - 2
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """A window that moves with every moment: at t it holds times from t - reach to t, in steps."""
+
+    reach: int
+
+
+def in_steps(window: Window, kind: TimeType, names: tuple[str, str]) -> StepSpan | Moving | RowCount:
+    """A window in steps of the time column.
+
+    Args:
+        window: Of time, with a slide or without, or of events.
+        kind: How the time column counts.
+        names: What messages call its length and its slide.
+
+    Raises:
+        DataError: A window that slides is finer than the time column.
+    """
+    if isinstance(window, RowCount):
+        return window
+    if window.slide is not None:
+        return StepSpan(steps_of(window.length, kind, names[0]), steps_of(window.slide, kind, names[1]))
+    length = Fraction(window.length, kind.step)
+    whole = length.numerator // length.denominator
+    return Moving(min(whole - 1 if whole == length else whole, _FAR))
 
 
 def count_windows(starts: np.ndarray, window: RowCount, skipped: np.ndarray | None = None) -> WindowEdges:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import Problem
 from trendweave.language.durations import duration_text
-from trendweave.planning.operator_plans import AggregatePlan, RowCount, Window
+from trendweave.planning.operator_plans import AggregatePlan, RowCount
 from trendweave.planning.plan import Path
 from trendweave.programs.operators.bound import BoundOperator
 from trendweave.programs.operators.ordering import OrderedRows, order_rows, rank_keys
@@ -26,9 +26,11 @@ from trendweave.programs.operators.windows.aggregates import (
 )
 from trendweave.programs.operators.windows.edges import (
     ALL_WINDOWS,
+    Moving,
     StepSpan,
     WindowEdges,
     count_windows,
+    in_steps,
     last_moments,
     time_windows,
 )
@@ -41,7 +43,7 @@ from trendweave.rows.closing import Closing
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK
 from trendweave.rows.ordering import sort_by, take_rows
-from trendweave.rows.times import TimeType, as_steps, as_times, steps_of, time_type
+from trendweave.rows.times import as_steps, as_times, time_type
 
 #: A chunk of time is so many times as long as what it reads in addition.
 _CHUNK = 9
@@ -268,15 +270,9 @@ def bind_windows(
         DataError: A window is finer than the time column.
         ExecutionError: Numbers are asked for in a way that sums have not.
     """
-    window = _in_steps(plan.window, time_type(column_type(events, (time,))))
+    window = in_steps(plan.window, time_type(column_type(events, (time,))), ("within", "slide"))
+    assert not isinstance(window, Moving), "windows that are aggregated have a slide"
     return WindowAggregates(plan, events, time, numbers, window, read_outputs(plan, events, numbers), device)
-
-
-def _in_steps(window: Window, kind: TimeType) -> StepSpan | RowCount:
-    if isinstance(window, RowCount):
-        return window
-    assert window.slide is not None, "windows that are aggregated have a slide"
-    return StepSpan(steps_of(window.length, kind, "within"), steps_of(window.slide, kind, "slide"))
 
 
 def _shown_key(keys: pa.Array) -> pa.Array:
