@@ -444,6 +444,22 @@ class Plan:
         return self.templates[0]
 
     @property
+    def grouping_keys(self) -> tuple[Path, ...]:
+        """Partition keys that rows of the result are grouped by."""
+        grouped = {group.path for group in self.groups if group.variable is None}
+        return tuple(key.path for key in self.partition_key if key.path in grouped)
+
+    @property
+    def meeting_keys(self) -> tuple[Path, ...]:
+        """Partition keys by which rows must meet in one place: all of them, or those of the group where windows depend
+        on it or trends are chosen per group."""
+        moving = isinstance(self.window, MovingWindow) and self.window.by == "time"
+        chosen = self.choice is not None or (self.limit is not None and self.returns != "aggregates")
+        if moving or (chosen and not isinstance(self.window, SessionWindow)):
+            return self.grouping_keys
+        return tuple(key.path for key in self.partition_key)
+
+    @property
     def finds_trends(self) -> bool:
         """Are trends found one by one, whether they are listed or aggregated?"""
         return self.returns != "aggregates" or self.complete or self.selection is not None

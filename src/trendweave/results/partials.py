@@ -86,21 +86,33 @@ def merge(parts: list[Partials]) -> Partials:
     Returns:
         One entry per (window, group), ordered by both.
     """
-    window = np.concatenate([part.window for part in parts])
-    group = np.concatenate([part.group for part in parts])
+    # Small before they are put together, where many entries are of few windows and groups.
+    parts = [_merge_one(part) if part.window.size > _count_cells(part) else part for part in parts]
+    if len(parts) == 1:
+        return _merge_one(parts[0])
     columns = [_join([part.components[i] for part in parts]) for i in range(len(parts[0].components))]
-    if not window.size:
-        return Partials(window, group, tuple(columns))
-    lowest, groups = int(window.min()), int(group.max()) + 1
-    place, keys = present_codes((window - lowest) * groups + group)
-    merged = tuple(_merge_entries(column, place, keys.size) for column in columns)
+    window, group = (np.concatenate([getattr(part, name) for part in parts]) for name in ("window", "group"))
+    return _merge_one(Partials(window, group, tuple(columns)))
+
+
+def _count_cells(part: Partials) -> int:
+    """How many entries there are at most, if there is one per window and group."""
+    if not part.window.size:
+        return 0
+    return (int(part.window.max()) - int(part.window.min()) + 1) * (int(part.group.max()) + 1)
+
+
+def _merge_one(part: Partials) -> Partials:
+    if not part.window.size:
+        return part
+    lowest, groups = int(part.window.min()), int(part.group.max()) + 1
+    place, keys = present_codes((part.window - lowest) * groups + part.group)
+    merged = tuple(_merge_entries(column, place, keys.size) for column in part.components)
     return Partials(keys // groups + lowest, keys % groups, merged)
 
 
 def _join(components: list[Component]) -> Component:
     """The entries of all, one after the other; a part that one component lacks is lacking in all of them."""
-    if len(components) == 1:
-        return components[0]
 
     def join(arrays: list[np.ndarray | None]) -> np.ndarray | None:
         known = [array for array in arrays if array is not None]

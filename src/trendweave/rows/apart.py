@@ -67,9 +67,8 @@ def copy_into_windows(
 
 def _number_groups(plan: Plan, preparation: Preparation, table: pa.Table) -> np.ndarray:
     """The group of each row, as far as all events of a trend share it: moving windows stand at times of a group."""
-    grouped = {group.path for group in plan.groups if group.variable is None}
     keys = zip(plan.partition_key, preparation.partition_key, strict=True)
-    names = [name for key, name in keys if key.path in grouped]
+    names = [name for key, name in keys if key.path in plan.grouping_keys]
     names += [CHUNK] if CHUNK in table.column_names else []
     return key_codes([table.column(name) for name in names], table.num_rows)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from trendweave.language import syntax_tree as st
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import prepare_intervals
-from trendweave.planning.plan import MovingWindow, Path, Plan, SessionWindow
+from trendweave.planning.plan import Path, Plan
 from trendweave.planning.preparation import prepare
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 
@@ -61,11 +61,7 @@ def meeting_keys(plan: QueryPlan) -> tuple[Path, ...]:
         case SituatedPlan():
             return meeting_keys(plan.trend)
         case Plan():
-            grouped = {group.path for group in plan.groups if group.variable is None}
-            moving = isinstance(plan.window, MovingWindow) and plan.window.by == "time"
-            chosen = plan.choice is not None or (plan.limit is not None and plan.returns != "aggregates")
-            of_group = moving or (chosen and not isinstance(plan.window, SessionWindow))
-            return tuple(key.path for key in plan.partition_key if not of_group or key.path in grouped)
+            return plan.meeting_keys
 
 
 def find_families(keys: Sequence[frozenset[Path]], known: Sequence[frozenset[Path]] = ()) -> list[frozenset[Path]]:

@@ -63,9 +63,8 @@ class _ByValue:
     def write(self) -> tuple[str, tuple[str, ...]]:
         fold, text = self.fold, self.text
         takes = ["row_start", "row_end", "tick", "letters", "places", "place_of", "value_of", "total"]
-        takes += ["count", "values"] * bool(fold.counted) + ["codes", "previous", "following"] * bool(
-            self.shape.test_count
-        )
+        takes += ["count", "values"] * bool(fold.counted)
+        takes += ["codes", "previous", "following"] * bool(self.shape.test_count)
         takes += ["results"]
         with text.block_of("fold_by_value", tuple(takes)):
             text.put("n = len(tick)", f"change = {fold.past * fold.components} * places")

@@ -66,8 +66,7 @@ def check_listing(query: st.QueryTree, plan: p.Plan, problems: list[Problem]) ->
     """What lists under WITHIN alone cannot tell."""
     window = plan.window
     if isinstance(window, p.SessionWindow) and plan.limit is not None:
-        grouped = {group.path for group in plan.groups if group.variable is None}
-        hidden = [".".join(key.path) for key in plan.partition_key if key.path not in grouped]
+        hidden = [".".join(key.path) for key in plan.partition_key if key.path not in plan.grouping_keys]
         if hidden:
             message = (
                 f"ORDER BY and LIMIT choose among the rows of a session, which do not contain its {', '.join(hidden)}"

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.matches.certainty import Certainty, plan_certainty
-from trendweave.planning.plan import MovingWindow, Path, Plan, SessionWindow, SlidingWindow
+from trendweave.planning.plan import MovingWindow, Path, Plan, SlidingWindow
 from trendweave.planning.preparation import Preparation, order_ties, prepare
 from trendweave.programs.bound import BoundPlan
 from trendweave.programs.limits import check_rows, check_template
@@ -67,6 +67,7 @@ class BoundTrends(BoundPlan):
     def needs(self) -> Needs:
         plan = self.plan
         keys = tuple(key.path for key in plan.partition_key if not key.nullable)
+        names = {key.path: name for key, name in zip(plan.partition_key, self.preparation.partition_key, strict=True)}
         has_type = self.type is not None
         flags = [
             Flag(variable.type if has_type else None, condition)
@@ -82,24 +83,10 @@ class BoundTrends(BoundPlan):
             flags=tuple(flags),
             words=tuple(f"{LETTERS}{word}" for word in range(-(-len(flags) // 64))),
             only_flagged=not plan.needs_every_event,
-            together=tuple((name,) for name in self._meeting_keys()),
-            merged=tuple((name,) for name in self._grouping_keys()),
+            together=tuple((names[path],) for path in plan.meeting_keys),
+            merged=tuple((names[path],) for path in plan.grouping_keys),
             rule=_name_rule(plan, self.certainty),
         )
-
-    def _meeting_keys(self) -> tuple[str, ...]:
-        """All keys, or those of the group where windows depend on it or trends are chosen per group."""
-        window = self.plan.window
-        of_group = isinstance(window, MovingWindow) and window.by == "time"
-        chosen = self.plan.choice is not None or (self.plan.limit is not None and self.plan.returns != "aggregates")
-        of_group |= chosen and not isinstance(window, SessionWindow)
-        return self._grouping_keys() if of_group else self.preparation.partition_key
-
-    def _grouping_keys(self) -> tuple[str, ...]:
-        """Keys that rows of the result are grouped by."""
-        grouped = {group.path for group in self.plan.groups if group.variable is None}
-        keys = zip(self.plan.partition_key, self.preparation.partition_key, strict=True)
-        return tuple(name for key, name in keys if key.path in grouped)
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         rows, dropped = prepare_rows(self.needs, events)

@@ -102,8 +102,7 @@ class TrendAggregates(BoundTrends):
             return PartialAggregates(self)
         if isinstance(self.plan.window, MovingWindow):
             return None
-        grouped = {group.path for group in self.plan.groups if group.variable is None}
-        spread = any(key.path not in grouped for key in self.plan.partition_key)
+        spread = len(self.plan.grouping_keys) < len(self.plan.partition_key)
         return PartialAggregates(self) if spread else None
 
     def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:

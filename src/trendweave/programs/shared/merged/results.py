@@ -159,9 +159,9 @@ class UnitResults:
 
 
 def results_of_members(columns: Sequence[Columns], found: Sequence[TaskResult]) -> Iterator[tuple[Columns, TaskResult]]:
-    """Aggregates that were found query by query."""
-    for one in columns:
-        for member, query in zip(one.members, one.queries, strict=True):
-            result = found[query]
-            numbers = pa.array(np.full(result.partials.window.size, member))
-            yield one, TaskResult(result.partials, [numbers, *result.groups])
+    """Aggregates that were found query by query, in their order."""
+    of_query = {query: (one, member) for one in columns for query, member in zip(one.queries, one.members, strict=True)}
+    for query, result in enumerate(found):
+        one, member = of_query[query]
+        numbers = pa.array(np.full(result.partials.window.size, member))
+        yield one, TaskResult(result.partials, [numbers, *result.groups])
