@@ -263,6 +263,16 @@ def test_a_limit_counts_per_window_and_group(run: Run) -> None:
     assert sorted(row["g"] for row in rows) == ["u", "u", "v", "v"]
 
 
+def test_a_limit_of_more_complete_trends_than_64_bits_count() -> None:
+    # 2^70 paths: one of the two events of each time
+    columns = {"time": [place // 2 for place in range(140)], "type": ["A"] * 140, "x": list(range(140))}
+    batches = trendweave.query("RETURN COMPLETE TRENDS(x) PATTERN A+ LIMIT 10").iter(pa.table(columns))
+    assert batches.trends == 10
+    found = {tuple(event["x"] for event in row["events"]) for batch in batches for row in batch.to_pylist()}
+    assert len(found) == 10
+    assert {len(trend) for trend in found} == {70}
+
+
 def test_samples_depend_on_the_seed_alone(run: Run) -> None:
     events = [{"time": i, "type": "A"} for i in range(300)]
     one, again, other = (names(run(f"RETURN TRENDS PATTERN A+ SAMPLE 20 SEED {seed}", events)) for seed in (1, 1, 2))

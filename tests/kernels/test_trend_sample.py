@@ -36,7 +36,7 @@ def sampler(query: str, table: pa.Table) -> WindowSampler:
     bound = bind_trends(plan, table.schema, "time", "type", "decimal")
     listing = bound.show(bound.prepare(table)[0]).listing
     (part,) = listing.graphs.parts()
-    return WindowSampler(part.graph, part.steps, 0, 0, listing.mode)
+    return WindowSampler(part.graph, part.steps, 0, 0, listing.graphs.mode)
 
 
 def drawn(source: WindowSampler, keys: np.ndarray = KEYS) -> list[bytes]:
@@ -71,7 +71,7 @@ def test_complete_trends_are_equally_likely() -> None:
     bound = bind_trends(plan, table.schema, "time", "type", "decimal")
     listing = bound.show(bound.prepare(table)[0]).listing
     (part,) = listing.graphs.parts()
-    source = WindowSampler(part.graph, part.steps, 0, 0, listing.mode)
+    source = WindowSampler(part.graph, part.steps, 0, 0, listing.graphs.mode)
     complete = trendweave.query("PATTERN A+ WHERE A.x <= NEXT(A).x").iter(table)
     assert complete.trends is not None
     assert_uniform(Counter(drawn(source)), complete.trends)

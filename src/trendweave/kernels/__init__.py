@@ -7,7 +7,6 @@ from trendweave.kernels.inputs import (
     Aggregate,
     Comparison,
     Condition,
-    Kernel,
     Measure,
     PairTest,
     QueryLanes,
@@ -19,7 +18,7 @@ from trendweave.kernels.inputs import (
 )
 
 __all__ = [
-    "NO_MATCH", "Aggregate", "Comparison", "Condition", "CountTooLargeError", "Kernel", "Measure", "PairTest",
+    "NO_MATCH", "Aggregate", "Comparison", "Condition", "CountTooLargeError", "Measure", "PairTest",
     "QueryLanes", "Results", "Rows", "Selection", "Template", "Way", "aggregate", "match_starts",
     "split_queries",
 ]  # fmt: skip

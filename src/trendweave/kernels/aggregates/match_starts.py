@@ -20,11 +20,10 @@ def match_starts(
     template: Template,
     transition_conditions: Sequence | None,
     selection: Selection = Selection.ANY,
-    force_way: str | None = None,
     start_guards: Mapping[int, np.ndarray] | None = None,
 ) -> np.ndarray:
     """Per row the largest start tick of a match that ends at the row; NO_MATCH if none does. Windows play no part, so a
     start guard above 0 keeps a row from beginning matches."""
     nowhere = np.zeros(len(rows.tick), np.int64)
     rows = rows._replace(window_first=nowhere, window_last=nowhere)
-    return Engine(rows, template, transition_conditions, selection, force_way, start_guards).latest_starts()
+    return Engine(rows, template, transition_conditions, selection, start_guards).latest_starts()

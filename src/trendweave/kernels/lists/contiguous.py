@@ -23,6 +23,19 @@ NO_END = np.iinfo(np.int32).max
 #: Which beginnings a trend that is taken takes away: its own, all up to its last event, those before its first or last
 #: event of a variable.
 TO_NEXT, PAST_LAST, TO_FIRST, TO_LAST = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`kind` says which beginnings a taken trend takes away, before which events of `variable`; `by_window`: only those
+    in its own window. Of the trends of a beginning the one that ends last is taken, or first: `shortest`."""
+
+    kind: int
+    variable: int
+    shortest: bool
+    by_window: bool
+
+
 #: Where a search begins: in the first range, which is new, with no row on its path that was not looked at.
 BEGINNING = (0, -1, 0, 0, 0)
 
@@ -193,7 +206,7 @@ def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: 
 
 
 @lru_cache(64)
-def write_take(automaton: Automaton, shortest: bool, kind: int, variable: int) -> Loop:
+def write_take(automaton: Automaton, rule: Rule) -> Loop:
     """The loop that fills buffers with the trends that AFTER MATCH or PER START take: of each beginning that is left
     the one that ends last (or first), and of those the one whose variables have the least numbers, from the first on.
 
@@ -215,12 +228,12 @@ def write_take(automaton: Automaton, shortest: bool, kind: int, variable: int) -
                     _put_totals(text, "n", ["-2"] * automaton.states)
                     for t, (source, target) in enumerate(automaton.transitions):
                         better = f"b{target} > w{source}"
-                        if shortest:
+                        if rule.shortest:
                             better = f"b{target} >= 0 and (w{source} < 0 or b{target} < w{source})"
                         with text.block(f"if bits & {1 << t} and {better}"):
                             text.put(f"w{source}, n{source} = b{target}, {target}")
                     for state in automaton.final:
-                        with text.block_if(None if shortest else f"w{state} < 0"):
+                        with text.block_if(None if rule.shortest else f"w{state} < 0"):
                             text.put(f"w{state}, n{state} = row, -1")
                     text.put(*(f"onward[row - base, {state}] = n{state}" for state in range(automaton.states)))
                     text.put(*(f"end[row - base, {i}] = w{state}" for i, state in enumerate(automaton.starting)))
@@ -228,7 +241,7 @@ def write_take(automaton: Automaton, shortest: bool, kind: int, variable: int) -
                 text.put("heed_stop()", "bits, now, far = begins[first], -1, -1")
                 for i, state in enumerate(automaton.starting):
                     text.put(f"last = end[first - base, {i}]")
-                    better = "last < far" if shortest else "last > far"
+                    better = "last < far" if rule.shortest else "last > far"
                     with text.block(f"if bits & {1 << state} and last >= 0 and (now < 0 or {better})"):
                         text.put(f"now, far = {state}, last")
                 with text.block("if now < 0"):
@@ -239,13 +252,13 @@ def write_take(automaton: Automaton, shortest: bool, kind: int, variable: int) -
                 text.put("found_range[trends], found_last[trends] = r, far", "named = -1")
                 with text.block("for i in range(depth)"):
                     text.put("variables[used + i] = VARIABLE[now]")
-                    if kind in (TO_FIRST, TO_LAST):
-                        once = " and named < 0" if kind == TO_FIRST else ""
-                        with text.block(f"if VARIABLE[now] == {variable}{once}"):
+                    if rule.kind in (TO_FIRST, TO_LAST):
+                        once = " and named < 0" if rule.kind == TO_FIRST else ""
+                        with text.block(f"if VARIABLE[now] == {rule.variable}{once}"):
                             text.put("named = first + i")
                     text.put("now = np.int64(onward[first - base + i, now])")
                 text.put("trends += 1", "used += depth", "starts[trends] = used")
-                text.put("first += depth" if kind == PAST_LAST else "first = max(first + 1, named)")
+                text.put("first += depth" if rule.kind == PAST_LAST else "first = max(first + 1, named)")
             text.put("r += 1", "first = -1")
         text.put("place[0], place[1] = r, first", "return trends")
     return load_loop(text, "take_contiguous", takes, automaton.write_tables())

@@ -308,29 +308,31 @@ BEGIN, FINISH, ALIVE, BEGIN_BEFORE, END_BEHIND = 1, 2, 4, 8, 16
 
 @outer
 def latest_before(edge_starts, edges, own):
-    """Per vertex the largest number of a vertex from which a way leads to it; NOWHERE where there is none.
-
-    Edges lead from smaller vertices to larger ones."""
-    latest = np.full(own.size, NOWHERE, np.int64)
+    """Per vertex the largest number of the vertices from which a way leads to it (NOWHERE where there is none), and of
+    these and itself. Edges lead from smaller vertices to larger ones."""
+    before, reached = np.empty(own.size, np.int64), np.empty(own.size, np.int64)
     for v in range(own.size):
         if is_to_stop():
             break
+        latest = np.int64(NOWHERE)
         for i in range(edge_starts[v], edge_starts[v + 1]):
-            latest[v] = max(latest[v], latest[edges[i]], own[edges[i]])
-    return latest
+            latest = max(latest, reached[edges[i]])
+        before[v], reached[v] = latest, max(latest, own[v])
+    return before, reached
 
 
 @outer
 def latest_behind(edge_starts, edges, own):
-    """Per vertex the largest number of a vertex to which a way leads from it; NOWHERE where there is none."""
-    latest = np.full(own.size, NOWHERE, np.int64)
+    """The same of the vertices to which a way leads from each."""
+    behind, reached = np.full(own.size, NOWHERE, np.int64), np.empty(own.size, np.int64)
     for v in range(own.size - 1, -1, -1):
         if is_to_stop():
             break
-        reached = max(latest[v], own[v])
+        latest = max(behind[v], own[v])
+        reached[v] = latest
         for i in range(edge_starts[v], edge_starts[v + 1]):
-            latest[edges[i]] = max(latest[edges[i]], reached)
-    return latest
+            behind[edges[i]] = max(behind[edges[i]], latest)
+    return behind, reached
 
 
 @inner

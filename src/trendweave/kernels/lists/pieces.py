@@ -40,7 +40,7 @@ def find_begins(graph: TrendGraph, mode: int) -> np.ndarray:
     if mode != COMPLETE:
         return begins
     in_all = np.where(graph.start_from <= graph.window_first, graph.window_last, NOWHERE)
-    return begins & (latest_before(graph.edge_starts, graph.edges, in_all) < graph.window_last)
+    return begins & (latest_before(graph.edge_starts, graph.edges, in_all)[0] < graph.window_last)
 
 
 @inner

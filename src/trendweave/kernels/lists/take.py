@@ -19,7 +19,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT
+from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT, Rule
 from trendweave.kernels.lists.folds import Fold, FoldText, Loop, load_loop
 from trendweave.kernels.loops.text import Text
 
@@ -38,16 +38,17 @@ _ENTRIES = ("start_from", "entry_segment", "entry_window", "entry_low", "entry_h
 
 @dataclass(frozen=True)
 class TakeShape:
-    """Which beginnings a trend takes away, before which events of a variable; whether the trend of a beginning is taken
-    that ends first; whether windows stand at first events; whether something is asked of whole trends; and what is
-    folded over the events, which are then not listed."""
+    """Which trends are taken; whether something is asked of whole trends; and what is folded over the events, which are
+    then not listed. Windows stand at first events where each trend has its own."""
 
-    kind: int
-    variable: int
-    shortest: bool
-    from_first: bool
+    rule: Rule
     judged: bool
     folds: tuple[Fold, ...] = ()
+
+    @property
+    def from_first(self) -> bool:
+        """Whether windows stand at first events."""
+        return not self.rule.by_window
 
 
 def _cells(array: str, real: str, place: str):
@@ -69,7 +70,7 @@ class _Writer:
         self.is_inside = "window_first[{0}] <= window and window <= end_until[{0}]"
 
     def better(self, one: str, other: str) -> str:
-        return f"tick[{one}] {'<' if self.shape.shortest else '>'} tick[{other}]"
+        return f"tick[{one}] {'<' if self.shape.rule.shortest else '>'} tick[{other}]"
 
     def write_ways(self, folds: FoldText) -> None:
         """From late to early over the vertices `first` to `stop`, ends in a window."""
@@ -83,7 +84,7 @@ class _Writer:
                 with text.block("if w < stop and end[w] >= 0"):
                     with text.block(f"if best < 0 or {self.better('end[w]', 'last')}"):
                         text.put("best, last = w, np.int64(end[w])")
-            with text.block("if ends" if self.shape.shortest else "if ends and best < 0"):
+            with text.block("if ends" if self.shape.rule.shortest else "if ends and best < 0"):
                 text.put("best, last = -1, v")
             text.put("onward[v], end[v] = best, last")
             if folds.shape and not from_first:
@@ -114,7 +115,7 @@ class _Writer:
         text = self.text
         with text.block_of("search", ("start", "window", "number", *_GRAPH[:5], *_WAYS[2:])):
             text.put("seen[start] = number", "far, v, best = start, start, -1")
-            sooner = " and not (best >= 0 and tick[v] > best)" if self.shape.shortest else ""
+            sooner = " and not (best >= 0 and tick[v] > best)" if self.shape.rule.shortest else ""
             with text.block(f"while v <= far{sooner}"):
                 with text.block("if seen[v] == number"):
                     with text.block(f"if {self.is_inside.format('v')}"):
@@ -240,9 +241,9 @@ class _Writer:
                 with text.block("if best < 0"):
                     text.put("at = stop", "continue")
                 self.write_trend()
-                if shape.kind == TO_NEXT:
+                if shape.rule.kind == TO_NEXT:
                     text.put("at = v")
-                elif shape.kind == PAST_LAST:
+                elif shape.rule.kind == PAST_LAST:
                     text.put("until = max(until, tick[best_end])")
                 else:
                     self.take_away()
@@ -258,10 +259,10 @@ class _Writer:
         come."""
         shape, text = self.shape, self.text
         text.put(f"best, best_end, best_how, v = -1, -1, {ONWARD}, at")
-        with text.block(f"while v < stop{' and best < 0' if shape.kind == TO_NEXT else ''}"):
+        with text.block(f"while v < stop{' and best < 0' if shape.rule.kind == TO_NEXT else ''}"):
             text.put(f"own, own_end, own_how, of = -1, -1, {ONWARD}, row[v]")
             with text.block("while v < stop and row[v] == of"):
-                gone = " and gone[v] != entry" if shape.kind in (TO_FIRST, TO_LAST) else ""
+                gone = " and gone[v] != entry" if shape.rule.kind in (TO_FIRST, TO_LAST) else ""
                 with text.block(f"if start_from[v] <= window{gone}"):
                     if shape.judged:
                         text.put(f"last, how, key = -1, {ONWARD}, entry * (tick.size + 1) + v")
@@ -325,9 +326,9 @@ class _Writer:
         more than what begins with that."""
         text = self.text
         text.put(f"named = {NOTHING_TAKEN}")
-        once = " and named < 0" if self.shape.kind == TO_FIRST else ""
+        once = " and named < 0" if self.shape.rule.kind == TO_FIRST else ""
         with text.block("for i in range(depth)"):
-            with text.block(f"if variable[path[i]] == {self.shape.variable}{once}"):
+            with text.block(f"if variable[path[i]] == {self.shape.rule.variable}{once}"):
                 text.put("named = tick[path[i]]")
         with text.block("if named > tick[best]"):
             text.put("until = max(until, named - 1)")

@@ -17,8 +17,9 @@ from itertools import accumulate
 import numpy as np
 
 from trendweave.kernels.lists.sample import mark_at_random
-from trendweave.planning.plan import Choice, Plan
+from trendweave.planning.plan import Choice
 from trendweave.planning.preparation import Preparation
+from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.results.shown_trends import ShownTrends, find_partitions, join_trends
 from trendweave.rows.encoded import EncodedRows
 
@@ -144,7 +145,7 @@ class Limits:
         rank[order] = np.arange(of.size) - np.searchsorted(of, of)
         chosen = np.flatnonzero(rank < self.left[place])
         np.subtract.at(self.left, place[chosen], 1)
-        return trends.take(chosen)
+        return trends if chosen.size == trends.count else trends.take(chosen)
 
     def close(self, share: Share) -> None:
         """Let nobody look further into windows and groups that have shown all they may."""
@@ -195,9 +196,10 @@ class Chooser:
     seeds: np.ndarray
 
     @staticmethod
-    def of(plan: Plan, preparation: Preparation, rows: EncodedRows) -> Chooser:
-        assert plan.choice is not None, "only a plan that chooses has a chooser"
-        return Chooser(plan.choice, rows, _seed_partitions(plan.choice.seed, preparation, rows))
+    def of(task: PartitionTask) -> Chooser:
+        choice = task.plan.choice
+        assert choice is not None, "only a plan that chooses has a chooser"
+        return Chooser(choice, task.rows, _seed_partitions(choice.seed, task.preparation, task.rows))
 
     def choose(self, trends: ShownTrends) -> ShownTrends:
         """Choose among trends."""

@@ -277,8 +277,7 @@ class ContiguousBlock:
         given = self._given | {"place": np.array(BEGINNING), "found_range": of, "found_last": last}
         given |= {"starts": starts, "variables": variables}
         if self.plan.selection is not None:
-            rule, states = read_rule(self.plan), self.automaton.states
-            loop = write_take(self.automaton, rule.shortest, rule.kind, rule.variable)
+            loop, states = write_take(self.automaton, read_rule(self.plan)), self.automaton.states
             given |= {"onward": np.empty((longest, states), np.int8), "end": np.empty((longest, states), np.int32)}
         else:
             looks_ahead = windows_overlap(self.plan.window)

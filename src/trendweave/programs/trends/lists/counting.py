@@ -4,7 +4,7 @@ them. Windows and groups are numbered here, and the lists of trends use the same
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -72,7 +72,8 @@ class WindowEntries:
 
 @dataclass(frozen=True, slots=True)
 class CountedTrends:
-    """The rows of a task in pieces, their groups and windows, and the entries that have trends.
+    """The rows of a task in pieces, their groups and windows, and the entries that have trends: none as long as nothing
+    is counted.
 
     `groups` holds per piece the group of each segment.
     """
@@ -87,58 +88,40 @@ class CountedTrends:
     @property
     def first_segments(self) -> np.ndarray:
         """The number of each piece's first segment, and of the one after the last."""
-        return _first_segments(self.pieces)
+        return np.concatenate([[0], np.cumsum([piece.segments.count for piece in self.pieces])]).astype(np.int64)
+
+    @property
+    def partitions(self) -> np.ndarray:
+        """The partition of each segment."""
+        return join_arrays([piece.segments.partition for piece in self.pieces])
+
+    def with_entries(self, entries: WindowEntries) -> CountedTrends:
+        """The same once something is counted; windows that are not asked for are left out."""
+        if isinstance(self.windows, TrendNumbers) and not self.windows.asked.all():
+            entries = entries.take(self.windows.asked[entries.window])
+        return replace(self, entries=entries)
 
     def number_places(self) -> np.ndarray:
         """Number the windows and groups of the entries, as results tell them apart."""
         return self.entries.number_places(self.windows.keys(self.entries.window))
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The rows of a task in pieces, with their groups and windows, before anything is counted."""
-
-    pieces: list[Piece]
-    groups: list[np.ndarray]
-    group_columns: list[pa.Array]
-    windows: WindowNumbers
-
-    def with_entries(self, task: PartitionTask, entries: WindowEntries) -> CountedTrends:
-        """What was counted; windows that are not asked for are left out."""
-        if isinstance(self.windows, TrendNumbers) and not self.windows.asked.all():
-            entries = entries.take(self.windows.asked[entries.window])
-        return CountedTrends(task, self.pieces, self.groups, self.group_columns, self.windows, entries)
-
-
-def lay_out(task: PartitionTask) -> Layout:
+def lay_out(task: PartitionTask) -> CountedTrends:
     """Find the pieces of a task's rows, and number groups and windows."""
     pieces = task.inputs.pieces(task.plan.template)
     groups, columns = task.number_groups([piece.segments for piece in pieces])
-    return Layout(pieces, groups, columns, task.number_windows(pieces, groups))
+    return CountedTrends(task, pieces, groups, columns, task.number_windows(pieces, groups), WindowEntries.join([]))
 
 
-def count_trends(task: PartitionTask, layout: Layout) -> CountedTrends:
-    """Count the trends of the task's rows; also where only complete ones are wanted, as only windows that have any are
-    of interest.
-
-    Args:
-        task: Counts, and measures nothing.
-        layout: Of its rows.
-
-    Returns:
-        The pieces of the rows, and the windows with trends in each of their segments.
-    """
-    pieces, groups, windows = layout.pieces, layout.groups, layout.windows
+def count_trends(counted: CountedTrends) -> CountedTrends:
+    """Count the trends of a task's rows as aggregates are counted; also where only complete ones are wanted, as only
+    windows that have any are of interest."""
     entries = []
-    for piece, group, offset in zip(pieces, groups, _first_segments(pieces)[:-1], strict=True):
-        found = task.aggregate_piece(piece, group, windows)
+    for piece, group, offset in zip(counted.pieces, counted.groups, counted.first_segments[:-1], strict=True):
+        found = counted.task.aggregate_piece(piece, group, counted.windows)
         counts = found.partials.components[0].values
         entries.append(WindowEntries(found.segment + offset, found.partials.window, group[found.segment], counts))
-    return layout.with_entries(task, WindowEntries.join(entries))
-
-
-def _first_segments(pieces: list[Piece]) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum([piece.segments.count for piece in pieces])]).astype(np.int64)
+    return counted.with_entries(WindowEntries.join(entries))
 
 
 def join_arrays(parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -11,11 +11,10 @@ from trendweave.gpu.card import find_card, memory_told, refuse_work
 from trendweave.gpu.matching.links import CardLinks
 from trendweave.kernels.lists.graph import ALL, CHECKED, NO_WINDOW, list_windows
 from trendweave.kernels.lists.walk import START, Entries, count_paths, new_walk, walk_back
-from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.lists.choosing import share_all
 from trendweave.programs.trends.lists.counting import (
     UNKNOWN,
-    Layout,
+    CountedTrends,
     WindowEntries,
     count_trends,
     join_arrays,
@@ -34,17 +33,14 @@ class NotCountedError(Exception):
     """A graph has too many edges or windows, or too many trends for 64 bits: others count them."""
 
 
-def find_graphs(
-    task: PartitionTask, layout: Layout, mode: int, memory: int, known: WindowEntries | None = None
-) -> SegmentGraphs:
+def find_graphs(counted: CountedTrends, mode: int, memory: int, counts: bool) -> SegmentGraphs:
     """Build the graphs of a task, and count the trends over them.
 
     Args:
-        task: Whose trends are to be listed.
-        layout: Of its rows.
+        counted: The rows of the task; the windows to look into, where trends are not counted.
         mode: ALL, COMPLETE or CHECKED.
         memory: For the graphs.
-        known: The windows to look into, where trends are not counted.
+        counts: Whether to count.
 
     Returns:
         The graphs, with the windows that have trends.
@@ -52,14 +48,13 @@ def find_graphs(
     Raises:
         ExecutionError: TW422 where a card is asked for and does not serve this, TW423 where its memory is too small.
     """
-    entries = WindowEntries.join([]) if known is None else known
-    graphs = SegmentGraphs(layout.with_entries(task, entries), mode, memory)
-    if task.options.device == "gpu":
-        return _link_on_card(graphs, layout, known is None)
-    return _count(graphs, layout) if known is None else graphs
+    graphs = SegmentGraphs(counted, mode, memory)
+    if counted.task.options.device == "gpu":
+        graphs = _link_on_card(graphs)
+    return _count(graphs) if counts else graphs
 
 
-def _link_on_card(graphs: SegmentGraphs, layout: Layout, counts: bool) -> SegmentGraphs:
+def _link_on_card(graphs: SegmentGraphs) -> SegmentGraphs:
     reason = why_not_linked(graphs.counted.task.plan)
     if reason is not None:
         refuse_work(f"{reason} is not served on a GPU")
@@ -71,17 +66,17 @@ def _link_on_card(graphs: SegmentGraphs, layout: Layout, counts: bool) -> Segmen
         refuse_work(f"{error} is not served on a GPU")
     if graphs.kept is None:
         refuse_work(f"a graph of links that does not fit into {graphs.memory // 2**20:,} MB is not served on a GPU")
-    return _count(graphs, layout) if counts else graphs
+    return graphs
 
 
-def _count(graphs: SegmentGraphs, layout: Layout) -> SegmentGraphs:
-    task, mode = graphs.counted.task, ALL if graphs.mode == CHECKED else graphs.mode
-    group, found = join_arrays(layout.groups), list[WindowEntries]()
+def _count(graphs: SegmentGraphs) -> SegmentGraphs:
+    counted, mode = graphs.counted, ALL if graphs.mode == CHECKED else graphs.mode
+    group, found = join_arrays(counted.groups), list[WindowEntries]()
     try:
         graphs = graphs.visit(lambda part: found.append(_count_entries(part, group, mode)))
     except NotCountedError:
-        return replace(graphs, counted=count_trends(task, layout))
-    return replace(graphs, counted=layout.with_entries(task, WindowEntries.join(found)))
+        return replace(graphs, counted=count_trends(counted))
+    return replace(graphs, counted=counted.with_entries(WindowEntries.join(found)))
 
 
 def _count_entries(part: SegmentGraph, group: np.ndarray, mode: int) -> WindowEntries:

@@ -166,7 +166,7 @@ class SegmentGraphs:
         if not ((graph.start_from == NO_WINDOW) | (graph.start_from == graph.window_first)).all():
             return None
         own = np.where(graph.start_from <= graph.window_last, graph.window_last, NOWHERE)
-        return np.maximum(own, latest_before(graph.edge_starts, graph.edges, own))
+        return latest_before(graph.edge_starts, graph.edges, own)[1]
 
     def _find_edges(self, piece: Piece, graph: TrendGraph) -> TrendEdges:
         begins, ends, is_open = (np.zeros(len(piece.template.states), np.bool_) for _ in range(3))
@@ -201,8 +201,9 @@ class SegmentGraphs:
         if (sizes.astype(float) ** 2 / 2 / 8).sum() > self.memory // 2:
             raise ExecutionError([self._too_large()])
         _, pair = np.unique(row * len(self.counted.task.plan.variables) + variable, return_inverse=True)
-        partition = join_arrays([piece.segments.partition for piece in self.counted.pieces])
-        covers = make_covers(graph, pair.astype(np.int64), partition, int(sizes.max()) + 1 if sizes.size else 1)
+        covers = make_covers(
+            graph, pair.astype(np.int64), self.counted.partitions, int(sizes.max()) + 1 if sizes.size else 1
+        )
         edges = _join_edges([part.edges for part in parts if part.edges is not None])
         return SegmentGraph(0, graph, None, row, variable, covers, edges)
 

@@ -32,7 +32,7 @@ from trendweave.programs.trends.lists.choosing import (
     share_longest,
     share_sample,
 )
-from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, choose_mode, join_arrays, lay_out
+from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, choose_mode, lay_out
 from trendweave.programs.trends.lists.graph_counts import find_graphs
 from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
 from trendweave.programs.trends.lists.match_conditions import MatchConditions
@@ -59,23 +59,31 @@ LOOKED_AT = 100
 
 @dataclass(frozen=True, slots=True)
 class TrendListing:
-    """The trends of some rows: counted and shared out, but not built. `counted.task.rows` are the rows."""
+    """The trends of some rows: counted and shared out, but not built."""
 
-    plan: Plan
-    preparation: Preparation
     detection: Detection
-    mode: int
-    counted: CountedTrends
     graphs: SegmentGraphs
+    once: EachOnce | None
+    selector: Selector | None
     share: Share
     seeds: list[str]
-    once: EachOnce | None = None
-    selector: Selector | None = None
+
+    @property
+    def counted(self) -> CountedTrends:
+        """The rows, and the windows that have trends."""
+        return self.graphs.counted
+
+    @property
+    def plan(self) -> Plan:
+        """What is asked for."""
+        return self.counted.task.plan
 
     @property
     def is_counted(self) -> bool:
-        """Whether all trends that are found are shown."""
-        return is_counted(self.plan, self.mode, self.once)
+        """Is it known how many trends will be shown before the first one is built?"""
+        if self.graphs.mode == CHECKED or self.plan.match_conditions or self.selector is not None:
+            return False
+        return self.once is None or not self.once.leaves_out
 
     @property
     def trends(self) -> int | None:
@@ -133,11 +141,11 @@ class TrendListing:
 
     def _find_in(self, part: SegmentGraph) -> Iterator[ShownTrends]:
         entries, detection = self.counted.entries, self.detection
-        strategy = choose_strategy(part, entries, self.mode, self.plan.choice is not None, detection)
-        for found in walk_trends(part, entries, self.share, self.mode, detection, strategy):
+        strategy = choose_strategy(part, entries, self.graphs.mode, self.plan.choice is not None, detection)
+        for found in walk_trends(part, entries, self.share, self.graphs.mode, detection, strategy):
             kept = found if self.once is None else self.once.keep(part, found, entries.window[found.entry])
             yield self._show(part, kept)
-        for drawn in draw_trends(part, entries, self.share, self.seeds, self.mode):
+        for drawn in draw_trends(part, entries, self.share, self.seeds, self.graphs.mode):
             yield self._show(part, drawn)
 
     def _choose(self) -> Iterator[ShownTrends]:
@@ -160,7 +168,7 @@ class TrendListing:
                 if not limits.left.any():
                     return
             return
-        waiting = WaitingTrends(Chooser.of(self.plan, self.preparation, self.counted.task.rows).choose)
+        waiting = WaitingTrends(Chooser.of(self.counted.task).choose)
         for trends in taken:
             waiting.add(trends)
         chosen = waiting.take()
@@ -174,12 +182,11 @@ class TrendListing:
         keys = self.counted.windows.keys(entries.window) + ahead
         if keys.ndim == 1:
             return np.column_stack([keys, entries.group])
-        partition = join_arrays([piece.segments.partition for piece in self.counted.pieces])[entries.segment]
-        return np.column_stack([keys, entries.group, partition])
+        return np.column_stack([keys, entries.group, self.counted.partitions[entries.segment]])
 
     def _find_some(self, parts: Iterable[SegmentGraph]) -> Iterator[ShownTrends | None]:
         """Trends that meet the conditions on whole matches; None where those of some partitions are complete."""
-        conditions = MatchConditions.of(self.plan, self.preparation, self.counted.task.rows)
+        conditions = MatchConditions.of(self.counted.task)
         looked_at = 0
         for part in parts:
             for trends in self._find_in(part):
@@ -200,13 +207,13 @@ class TrendListing:
         sums in conditions may leave 64 bits."""
         selector, counted = self.selector, self.counted
         assert selector is not None, "only a selection takes trends"
-        entries, demands, from_first = counted.entries, self._demands(), self.once is not None
-        partition = join_arrays([piece.segments.partition for piece in counted.pieces])[entries.segment]
+        entries, demands = counted.entries, self._demands()
+        partition = counted.partitions[entries.segment]
         for part in self.graphs.parts() if entries.size else ():
             if not part.graph.is_listed or (demands is None and self.plan.match_conditions):
                 yield from self._select(self._find_some([part]))
                 continue
-            for found, outputs in take_trends(part, entries, partition, selector, from_first, folds, demands):
+            for found, outputs in take_trends(part, entries, partition, selector, folds, demands):
                 if outputs:
                     keys = counted.windows.keys(entries.window[found.entry])
                     yield FoldedTrends(outputs, keys, entries.group[found.entry])
@@ -215,7 +222,7 @@ class TrendListing:
 
     def _demands(self) -> Demands | None:
         """What trends that are taken must meet; None where that is nothing, or where sums may leave 64 bits."""
-        conditions = MatchConditions.of(self.plan, self.preparation, self.counted.task.rows)
+        conditions = MatchConditions.of(self.counted.task)
         is_clean = self.once.is_clean if self.once is not None and self.once.asks_ends else None
         if conditions is None:
             return None if is_clean is None else Demands(None, Folds(), is_clean, self._check_looked_at)
@@ -264,13 +271,6 @@ class WrittenTrends:
                 yield self.writer.write(trends)
 
 
-def is_counted(plan: Plan, mode: int, once: EachOnce | None) -> bool:
-    """Is it known how many trends will be shown before the first one is built?"""
-    if mode == CHECKED or plan.match_conditions or plan.selection is not None:
-        return False
-    return once is None or not once.leaves_out
-
-
 def list_trends(
     plan: Plan,
     preparation: Preparation,
@@ -293,27 +293,20 @@ def list_trends(
     Raises:
         ExecutionError: TW412 if there are too many, TW413 if they need too much memory.
     """
-    mode = choose_mode(plan)
     # Of complete trends only those windows are of interest that have trends at all: floats tell.
     options = replace(options, exact=not plan.complete, only_counts=True)
-    task = PartitionTask(plan, preparation, table, options)
-    layout = lay_out(task)
-    entries = find_entries(task, layout) if takes_directly(plan) else None
-    graphs = find_graphs(task, layout, mode, detection.memory, entries)
+    task, mode, choice = PartitionTask(plan, preparation, table, options), choose_mode(plan), plan.choice
+    counted, counts = lay_out(task), not takes_directly(plan)
+    graphs = find_graphs(counted if counts else find_entries(counted), mode, detection.memory, counts)
     counted = graphs.counted
-    once = EachOnce.of(counted, mode)
-    seeds: list[str] = []
-    share = share_all(counted.entries.size)
-    if plan.choice is not None and plan.choice.kind == "limit" and plan.selection is None:
+    once, share = EachOnce.of(counted, mode), share_all(counted.entries.size)
+    listing = TrendListing(detection, graphs, once, Selector.of(task), share, [])
+    if choice is not None and choice.kind == "limit" and plan.selection is None:
         share.closes = True
         if not plan.match_conditions and (once is None or not once.leaves_out):
-            share.quota[:] = plan.choice.count
-    elif plan.choice is not None and is_counted(plan, mode, once):
-        seeds = name_seeds(counted, plan.choice.seed) if plan.choice.kind == "sample" else []
-        share, graphs = _share_out(plan.choice, graphs, seeds)
-    rows = counted.task.rows
-    selector = Selector.of(plan, preparation, rows)
-    listing = TrendListing(plan, preparation, detection, mode, counted, graphs, share, seeds, once, selector)
+            share.quota[:] = choice.count
+    elif choice is not None and listing.is_counted:
+        listing = _share_out(listing, choice)
     if listing.is_counted:
         check_number(listing.trends, detection.max_trends, plan)
     else:
@@ -321,9 +314,8 @@ def list_trends(
     return listing
 
 
-def _share_out(choice: Choice, graphs: SegmentGraphs, seeds: list[str]) -> tuple[Share, SegmentGraphs]:
-    entries, mode = graphs.counted.entries, graphs.mode
-    place = graphs.counted.number_places()
+def _share_out(listing: TrendListing, choice: Choice) -> TrendListing:
+    entries, mode, place = listing.counted.entries, listing.graphs.mode, listing.counted.number_places()
     if choice.kind == "longest":
         lengths: list[np.ndarray] = [np.empty(0, np.int64)] * entries.size
 
@@ -331,12 +323,13 @@ def _share_out(choice: Choice, graphs: SegmentGraphs, seeds: list[str]) -> tuple
             for entry in entries.find_segments(part.first, part.end).tolist():
                 lengths[entry] = find_longest(part, entries, entry, mode, choice.count)
 
-        graphs = graphs.visit(measure)
-        return share_longest(place, lengths, choice.count), graphs
+        graphs = listing.graphs.visit(measure)
+        return replace(listing, graphs=graphs, share=share_longest(place, lengths, choice.count))
     if (entries.counts == UNKNOWN).any():
         message = "complete trends beyond 2^62 cannot be sampled"
         raise ExecutionError([Problem("TW413", message, "use smaller windows")])
-    return share_sample(place, entries.counts.tolist(), choice.count, seeds), graphs
+    seeds = name_seeds(listing.counted, choice.seed)
+    return replace(listing, share=share_sample(place, entries.counts.tolist(), choice.count, seeds), seeds=seeds)
 
 
 def check_number(number: int | None, most: int, plan: Plan) -> None:
@@ -360,7 +353,7 @@ def check_number(number: int | None, most: int, plan: Plan) -> None:
 def _check_number_to_look_at(listing: TrendListing) -> None:
     """Where trends are looked at one by one, and it is known how many there are, nobody should wait in vain."""
     number, most = listing.counted.entries.total, LOOKED_AT * listing.detection.max_trends
-    if listing.mode == CHECKED or listing.share.closes or (number is not None and number <= most):
+    if listing.graphs.mode == CHECKED or listing.share.closes or (number is not None and number <= most):
         return
     text = "more than 2^62" if number is None else _write_number(number)
     raise ExecutionError([describe_too_many_to_look_at(text, most, listing.plan)])

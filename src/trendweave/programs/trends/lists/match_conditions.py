@@ -13,12 +13,11 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.syntax_tree import Expression
 from trendweave.planning.matches.bounds import Bounds, find_bounds
 from trendweave.planning.matches.conditions import match_columns, with_columns
-from trendweave.planning.plan import AggregateColumn, Plan
-from trendweave.planning.preparation import Preparation
+from trendweave.planning.plan import AggregateColumn
+from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.results.each_columns import EachColumns, fold_columns
 from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends
 from trendweave.results.types import column_type, single_aggregate_type
-from trendweave.rows.encoded import EncodedRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,9 @@ class MatchConditions:
     bounds: Bounds
 
     @staticmethod
-    def of(plan: Plan, preparation: Preparation, rows: EncodedRows) -> MatchConditions | None:
+    def of(task: PartitionTask) -> MatchConditions | None:
         """None where a plan asks nothing of whole matches."""
+        plan, matched, rows = task.plan, task.preparation.matched, task.rows
         if not plan.match_conditions:
             return None
         columns = match_columns(plan.match_conditions)
@@ -41,7 +41,7 @@ class MatchConditions:
         # Of prepared rows: a column has the name that it was prepared under.
         aggregates = tuple(
             replace(column, path=None if name is None else (name,))
-            for column, name in zip(columns.values(), preparation.matched, strict=True)
+            for column, name in zip(columns.values(), matched, strict=True)
         )
         prepared = rows.table.schema
         kinds = [None if column.path is None else column_type(prepared, column.path) for column in aggregates]
@@ -50,7 +50,7 @@ class MatchConditions:
             single_aggregate_type(column.function, kind, "decimal")
             for column, kind in zip(aggregates, kinds, strict=True)
         ]
-        folded = fold_columns(plan, aggregates, preparation.matched, rows.table)
+        folded = fold_columns(plan, aggregates, matched, rows.table)
         directions = {
             name: _direction(column, fold.values, fold.known)
             for name, column, fold in zip(names.values(), aggregates, folded.folds, strict=True)

@@ -100,11 +100,11 @@ class EachOnce:
         assert edges is not None
         if self.windows.from_first:
             begins = np.where(edges.begins, graph.tick, NOWHERE)
-            begin = latest_before(graph.edge_starts, graph.edges, begins)[first]
+            begin = latest_before(graph.edge_starts, graph.edges, begins)[0][first]
             none = begin == NOWHERE
             return none | self._are_apart(np.where(none, 0, begin), graph.tick[last])
         ends = np.where(edges.ends, -graph.tick, NOWHERE)
-        end = latest_behind(graph.edge_starts, graph.edges, ends)[last]
+        end = latest_behind(graph.edge_starts, graph.edges, ends)[0][last]
         none = end == NOWHERE
         return none | self._are_apart(graph.tick[first], np.where(none, graph.tick[first], -end))
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT
+from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT, Rule
 from trendweave.kernels.lists.take import NOTHING_TAKEN
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.planning.preparation import Preparation
+from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.lists.choosing import WaitingTrends
 from trendweave.results.shown_trends import ShownTrends, find_partitions
 from trendweave.rows.codes import order_codes
@@ -26,17 +27,6 @@ from trendweave.rows.encoded import APART, ASKED, CHUNK, NUMBER, TIME, EncodedRo
 #: Columns that say nothing of events beside their order.
 _OF_NO_EVENT = (TIME, CHUNK, APART, ASKED, NUMBER)
 SKIPS = {"next": TO_NEXT, "past last": PAST_LAST, "first": TO_FIRST, "last": TO_LAST}
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """`kind` says which beginnings a taken trend takes away, before which events of `variable`; `by_window`: only those
-    in its own window."""
-
-    kind: int
-    variable: int
-    shortest: bool
-    by_window: bool
 
 
 def read_rule(plan: Plan) -> Rule:
@@ -184,12 +174,12 @@ class Selector:
     limit: np.ndarray
 
     @staticmethod
-    def of(plan: Plan, preparation: Preparation, rows: EncodedRows) -> Selector | None:
+    def of(task: PartitionTask) -> Selector | None:
         """None where a plan takes all trends."""
-        if plan.selection is None:
+        if task.plan.selection is None:
             return None
-        nothing = np.full(rows.partitions.count, NOTHING_TAKEN, np.int64)
-        return Selector(read_rule(plan), rows, place_rows(preparation, rows), nothing)
+        nothing = np.full(task.rows.partitions.count, NOTHING_TAKEN, np.int64)
+        return Selector(read_rule(task.plan), task.rows, place_rows(task.preparation, task.rows), nothing)
 
     def thin_out(self, trends: ShownTrends) -> ShownTrends:
         """Only the trends that come first among those of their window and first event."""

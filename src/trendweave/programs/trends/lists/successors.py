@@ -329,10 +329,8 @@ def _join(task: LinkTask, readable: list[np.ndarray], found: Sequence[_Links]) -
     start, until = _find_windows(task, row, state)
     edge_starts, edges = _order_edges(numbers, states, found)
     ends = np.asarray(task.template.is_final)[state] if task.keeps_ends else until != -NO_WINDOW
-    begun = np.where(start != NO_WINDOW, 0, NOWHERE)
-    kept = np.maximum(begun, latest_before(edge_starts, edges, begun)) != NOWHERE
-    ended = np.where(ends, 0, NOWHERE)
-    kept &= np.maximum(ended, latest_behind(edge_starts, edges, ended)) != NOWHERE
+    kept = latest_before(edge_starts, edges, np.where(start != NO_WINDOW, 0, NOWHERE))[1] != NOWHERE
+    kept &= latest_behind(edge_starts, edges, np.where(ends, 0, NOWHERE))[1] != NOWHERE
     if not kept.all():
         new_number, after = np.cumsum(kept) - 1, np.repeat(np.arange(row.size), np.diff(edge_starts))
         kept_edges = kept[edges] & kept[after]

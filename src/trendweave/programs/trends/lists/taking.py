@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from trendweave.kernels.lists.contiguous import Rule
 from trendweave.kernels.lists.folds import Folds
-from trendweave.kernels.lists.graph import NOWHERE, TrendGraph, find_bounds, latest_behind, list_windows
+from trendweave.kernels.lists.graph import NOWHERE, find_bounds, latest_behind, list_windows
 from trendweave.kernels.lists.take import NOTHING_TAKEN, TakeShape, new_ways, write_judging, write_take
-from trendweave.programs.trends.aggregates import PartitionTask, of_rows
+from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.lists.choosing import NO_LIMIT
-from trendweave.programs.trends.lists.counting import Layout, WindowEntries
+from trendweave.programs.trends.lists.counting import CountedTrends, WindowEntries
 from trendweave.programs.trends.lists.graphs import SegmentGraph
 from trendweave.programs.trends.lists.match_conditions import MatchConditions, Verdict
 from trendweave.programs.trends.lists.selection import Selector
@@ -32,19 +33,19 @@ _FEWEST_STARTS, _SOME_STARTS, _MOST_STARTS = 64, 1024, 65_536
 _CANDIDATES, _FIRST_CANDIDATES = 1 << 17, 16
 
 
-def find_entries(task: PartitionTask, layout: Layout) -> WindowEntries:
+def find_entries(counted: CountedTrends) -> CountedTrends:
     """Find the windows of all segments that hold rows; what they hold is not counted."""
-    found, offset = list[WindowEntries](), 0
-    for piece, group in zip(layout.pieces, layout.groups, strict=True):
+    found, offset, windows = list[WindowEntries](), 0, counted.windows
+    for piece, group in zip(counted.pieces, counted.groups, strict=True):
         segments = piece.segments
-        tick, owner = segments.take(task.rows.tick), of_rows(group, segments, layout.windows)
-        first, last = layout.windows.first(tick, owner), layout.windows.last(tick, owner)
+        tick, owner = segments.take(counted.task.rows.tick), of_rows(group, segments, windows)
+        first, last = windows.first(tick, owner), windows.last(tick, owner)
         listed = list_windows(segments.starts, first, last, NO_LIMIT)
         assert listed is not None, "there is no limit"
         segment, window = listed
         found.append(WindowEntries(segment + offset, window, group[segment], np.zeros(segment.size, np.int64)))
         offset += segments.count
-    return WindowEntries.join(found)
+    return counted.with_entries(WindowEntries.join(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,6 @@ def take_trends(
     entries: WindowEntries,
     partition: np.ndarray,
     selector: Selector,
-    from_first: bool,
     folds: Folds,
     demands: Demands | None = None,
 ) -> Iterator[tuple[FoundTrends, list[FoldedOutput]]]:
@@ -85,7 +85,6 @@ def take_trends(
         entries: The entries of all graphs; those of this one are looked at.
         partition: The partition of each entry.
         selector: What the query asks for; its limits grow with what is taken where windows are of single trends.
-        from_first: Whether windows stand at the first events of trends.
         folds: What is folded over events; these are then not listed.
         demands: What whole trends must meet.
 
@@ -97,8 +96,7 @@ def take_trends(
     inside = inside[np.lexsort((entries.window[inside], entries.segment[inside]))]
     if not inside.size:
         return
-    rule = selector.rule
-    shape = TakeShape(rule.kind, rule.variable, rule.shortest, from_first, demands is not None, folds.shape)
+    shape = TakeShape(selector.rule, demands is not None, folds.shape)
     given = _describe_graph(part, selector.places)
     segment, window = entries.segment[inside] - part.first, entries.window[inside]
     low, high = find_bounds(part.graph, segment, window)
@@ -107,7 +105,7 @@ def take_trends(
     given["path"], given["cursor"] = np.empty((2, part.largest_segment), np.int64)
     judge = None
     if demands is not None:
-        judge = Judge(part, replace(shape, shortest=False, folds=demands.folds.shape), rule.shortest, demands, given)
+        judge = Judge(part, selector.rule, demands, given)
     buffers, loop = make_buffers(part), write_take(shape)
     state = np.array([0, -1, NOTHING_TAKEN, 0, -1, 0, 0])
     cells = folds.cells(buffers.entry.size)
@@ -122,7 +120,7 @@ def take_trends(
             starts = buffers.starts[: trends + 1].copy()
             found = FoundTrends(buffers.vertices[: starts[-1]], starts, inside[buffers.entry[:trends]])
             yield found, [FoldedOutput(*one) for one in folds.read(cells, trends)]
-    if from_first:
+    if not selector.rule.by_window:
         np.maximum.at(selector.limit, partition[inside], limit)
 
 
@@ -140,18 +138,13 @@ def _describe_graph(part: SegmentGraph, places: np.ndarray) -> dict[str, Any]:
     # The first window in which a trend from each vertex can end.
     ends = np.where(graph.end_until == NOWHERE, NOWHERE, -graph.window_first)
     return {name: getattr(graph, name) for name in names} | {
-        "reach": -_largest_ahead(graph, ends),
+        "reach": -latest_behind(graph.edge_starts, graph.edges, ends)[1],
         "follow_starts": starts,
         "follow": later[order],
         "row": part.row,
         "variable": part.variable,
         "place": place,
     }
-
-
-def _largest_ahead(graph: TrendGraph, own: np.ndarray) -> np.ndarray:
-    """The largest number of each vertex and of those to which a way leads from it."""
-    return np.maximum(own, latest_behind(graph.edge_starts, graph.edges, own))
 
 
 def _name_folds(folds: Folds, part: SegmentGraph, cells: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
@@ -167,16 +160,16 @@ class Judge:
     def __init__(
         self,
         part: SegmentGraph,
-        shape: TakeShape,
-        shortest: bool,
+        rule: Rule,
         demands: Demands,
         given: dict[str, Any],
     ) -> None:
-        self.part, self.shortest, self.demands = part, shortest, demands
+        self.part, self.shortest, self.demands = part, rule.shortest, demands
         # Where one path alone leads on: from every vertex some way leads to an end.
         forks = np.where(np.diff(given["follow_starts"]) > 1, 0, NOWHERE)
-        self.is_single = _largest_ahead(part.graph, forks) == NOWHERE
-        self.collect, self.walk = write_judging(shape)
+        self.is_single = latest_behind(part.graph.edge_starts, part.graph.edges, forks)[1] == NOWHERE
+        # The trend that ends last is looked at first, whatever is taken.
+        self.collect, self.walk = write_judging(TakeShape(replace(rule, shortest=False), True, demands.folds.shape))
         self.given = given | new_ways(part.row.size) | _name_folds(demands.folds, part, demands.folds.cells(0))
         self.state = np.array([0, -1, NOTHING_TAKEN, 0, -1, 0, 0])
         self.at_once, self.walked = _SOME_STARTS, 0

@@ -16,7 +16,7 @@ from trendweave.planning.matches.certainty import Certainty, plan_open_beginning
 from trendweave.planning.plan import Plan, Selection
 from trendweave.planning.preparation import Preparation, PreparedEdge
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
-from trendweave.programs.trends.lists.counting import WindowEntries, lay_out
+from trendweave.programs.trends.lists.counting import lay_out
 from trendweave.programs.trends.lists.graphs import SegmentGraphs
 from trendweave.rows.encoded import LETTERS, NUMBER, TIME, EncodedRows
 from trendweave.rows.times import as_times, time_type
@@ -58,14 +58,14 @@ class OpenBeginnings:
         task = PartitionTask(
             self.plan, self.preparation, _add_later(rows, watermark, later), TaskOptions(only_counts=True)
         )
-        graphs = SegmentGraphs(lay_out(task).with_entries(task, WindowEntries.join([])), ALL, memory)
+        graphs = SegmentGraphs(lay_out(task), ALL, memory)
         number, found = task.rows.table.column(NUMBER).to_numpy(), np.zeros(rows.tick.size, np.bool_)
         for part in graphs.parts():
             graph = part.graph
             begins = graph.start_from != NO_WINDOW
             if graph.is_listed:
                 goes_on = np.where(part.variable == later, 0, NOWHERE)
-                begins &= latest_behind(graph.edge_starts, graph.edges, goes_on) != NOWHERE
+                begins &= latest_behind(graph.edge_starts, graph.edges, goes_on)[0] != NOWHERE
             found[number[part.row[begins]]] = True
         return found
 
