@@ -91,12 +91,12 @@ def narrow_blocks(blocks: Blocks, rows: Rows, most_lanes: int) -> Blocks:
 
 def find_first(column: np.ndarray, low: np.ndarray, high: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """The first row of each range whose number is not below the wanted one, by bisection; the range's end if none."""
-    while (low < high).any():
-        middle = (low + high) // 2
-        below = column[np.minimum(middle, column.size - 1)] < wanted
-        searched = low < high
-        low, high = np.where(searched & below, middle + 1, low), np.where(searched & ~below, middle, high)
-    return low
+    last, step = low - 1, 1 << int((high - low).max(initial=0)).bit_length()  # the last row that is known to be below
+    while step := step >> 1:
+        further = last + step
+        below = (further < high) & (column[np.minimum(further, column.size - 1)] < wanted)
+        last = np.where(below, further, last)
+    return last + 1
 
 
 def select_blocks(blocks: Blocks, chosen: np.ndarray) -> Blocks:

@@ -25,12 +25,14 @@ def count_large(variable: int, rows: Rows, blocks: Blocks, wanted: np.ndarray) -
     new = np.ones(rows.tick.size, np.bool_)
     new[1:] = rows.tick[1:] != rows.tick[:-1]
     new[rows.segment_starts[:-1][np.diff(rows.segment_starts) > 0]] = True
-    readable = rows.letters[:, variable >> 6] >> np.uint64(variable & 63) & np.uint64(1)
-    factors = np.add.reduceat(readable, np.flatnonzero(new)).astype(np.int64) + 1
-    twos = np.bitwise_count((factors & -factors) - 1).astype(np.int64)
+    readable = (rows.letters[:, variable >> 6] >> np.uint64(variable & 63)).astype(np.uint8) & 1
+    factors = np.add.reduceat(readable, np.flatnonzero(new), dtype=np.int32) + 1
+    twos = np.bitwise_count((factors & -factors) - 1)
     odd = factors >> twos
     # Windows begin and end with whole ticks.
-    tick = np.append(np.cumsum(new) - 1, factors.size)
+    tick, shifts = np.zeros(new.size + 1, np.int32), np.zeros(twos.size + 1, np.int64)
+    np.cumsum(new, out=tick[1:])
+    np.cumsum(twos, out=shifts[1:])
     block = np.searchsorted(blocks.offset, wanted, side="right") - 1
     window = blocks.window[block] + wanted - blocks.offset[block]
     begin, end = blocks.row_start[block], blocks.row_end[block]
@@ -38,11 +40,11 @@ def count_large(variable: int, rows: Rows, blocks: Blocks, wanted: np.ndarray) -
         begin = find_first(rows.window_last, begin, end, window)
         end = find_first(rows.window_first, begin, end, window + 1)
     begin, end = tick[begin], tick[end]
-    shifts = np.concatenate([[0], np.cumsum(twos)])
     shift = (shifts[end] - shifts[begin]).tolist()
     places = np.flatnonzero(odd > 1)
     if not places.size:
-        return [(1 << bits) - 1 for bits in shift]
+        known = {bits: (1 << bits) - 1 for bits in set(shift)}
+        return [known[bits] for bits in shift]
     counts, others = list[int](), odd[places].tolist()
     product, first, last = 1, 0, 0  # of the odd factors first:last
     bounds = (np.searchsorted(places, edge).tolist() for edge in (begin, end))
