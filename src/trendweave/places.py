@@ -223,12 +223,12 @@ def explain_loops(asked: Asked, relaxed: Asked, events: Any, options: Mapping[st
 
     with recorded_texts(only_write=True):  # a GPU need not be there
         settings = asked.settings(Place.RUN, options, None)
-    query, time = asked.queries()[0], asked.time_columns[0]
+    queries, time = asked.queries(), asked.time_columns[0]
     if events is None:
-        events = make_events(asked.check, query, time, None)
+        events = make_events(asked.check, queries, time, None)
     table, _ = _read_here(asked, events, settings)
     if not table.num_rows:
-        table = make_events(asked.check, query, time, table.schema)
+        table = make_events(asked.check, queries, time, table.schema)
     return explain_loops(relaxed.bind(table.schema, settings), table)
 
 

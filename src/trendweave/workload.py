@@ -201,6 +201,7 @@ class Workload(Mapping[str, Query]):
         rows: int | None = None,
         time: str = "time",
         type: TypeColumn = AUTO,
+        loop: bool = False,
         **options: Unpack[Options],
     ) -> str:
         """Explain what the queries share, what not, and why. For a store also the access path; with events also the
@@ -213,12 +214,17 @@ class Workload(Mapping[str, Query]):
             rows: As for `Query.explain`.
             time: With events, as in `run`.
             type: With events, as in `run`.
+            loop: Return the loops that are generated for the queries together on these `events`; see
+                `Query.explain`.
             **options: With a store or events, those of `run`.
 
         Raises:
             OptionError: The format or an option is unknown.
             DataError: Queries do not fit the store.
         """
+        if loop:
+            asked = self._asked(events, time, type)
+            return places.explain_loops(asked, asked, events, options)
         if places.is_store(format):
             return places.explain_on_store(self._asked(format, "time", AUTO), format, options)
         check_format(format)

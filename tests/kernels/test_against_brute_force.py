@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.kernels import brute_force
+from tests.kernels.forced import aggregate, match_starts
 from tests.kernels.random_cases import arguments, cases, examples
 from trendweave.kernel_cache import kernel
 from trendweave.kernel_cache.kernel import always_compile
-from trendweave.kernels import NO_MATCH, aggregate, match_starts
+from trendweave.kernels import NO_MATCH
 from trendweave.kernels.aggregates import passes
 from trendweave.kernels.loops import ranking, run, vectors
 

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.kernels import brute_force
+from tests.kernels.forced import aggregate
 from tests.kernels.random_cases import arguments, dense_case, examples
-from trendweave.kernels import Aggregate, aggregate
+from trendweave.kernels import Aggregate
 
 pytestmark = pytest.mark.usefixtures("whole_numbers")
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tests.kernels import brute_force
-from trendweave.kernels import Aggregate, Comparison, Condition, CountTooLargeError, Rows, Template, aggregate
+from tests.kernels.forced import aggregate
+from trendweave.kernels import Aggregate, Comparison, Condition, CountTooLargeError, Rows, Template
 from trendweave.kernels.aggregates import passes
 
 pytestmark = pytest.mark.usefixtures("whole_numbers")

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.kernels.forced import aggregate
 from tests.kernels.random_cases import arguments, cases, dense_case, examples
 from trendweave.kernels import (
     Aggregate,
@@ -14,7 +15,6 @@ from trendweave.kernels import (
     Rows,
     Selection,
     Template,
-    aggregate,
     split_queries,
 )
 

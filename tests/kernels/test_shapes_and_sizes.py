@@ -6,17 +6,16 @@ import numba
 import numpy as np
 import pytest
 
+from tests.kernels.forced import aggregate
 from trendweave.kernels import (
     Aggregate,
     Comparison,
     Condition,
-    Kernel,
     PairTest,
     Rows,
     Selection,
     Template,
     Way,
-    aggregate,
     match_starts,
 )
 
@@ -124,7 +123,6 @@ def test_extreme_integers_in_min_and_max():
     [
         ({"selection": "first"}, "selection"),
         ({"numbers": "log2"}, "numbers"),
-        ({"force_way": "guess"}, "force_way"),
         ({"aggregates": [Aggregate("median", 1)]}, "aggregate"),
         ({"transition_conditions": [None, None]}, "condition"),
     ],
@@ -142,14 +140,14 @@ def test_unknown_arguments_are_refused(argument, named):
         (Condition(way=Way.QUEUE), {}, "QUEUE"),
         (Condition(way=Way.RANKED), {}, "RANKED"),
         (Condition((Comparison(np.zeros(1, int), "!=", np.zeros(1, int)),), way=Way.RANKED), {}, "RANKED"),
-        (Condition((Comparison(np.zeros(1, int), "<", np.zeros(1, int)),)), {"kernel": Kernel.FOLD}, "totals"),
-        (Condition(), {"kernel": Kernel.FOLD, "selection": Selection.NEXT}, "totals"),
+        (Condition((Comparison(np.zeros(1, int), "<", np.zeros(1, int)),)), {"folds": True}, "totals"),
+        (Condition(), {"folds": True, "selection": Selection.NEXT}, "totals"),
     ],
 )
 def test_ways_and_kernels_that_cannot_serve_are_refused(condition, further, named):
     rows = Rows(np.array([0, 1]), *[np.zeros(1, np.int64)] * 3, np.ones(1, np.uint64))
     with pytest.raises(ValueError, match=named):
-        aggregate(rows, KLEENE, [condition], **{"kernel": Kernel.PROPAGATE, **further})
+        aggregate(rows, KLEENE, [condition], **{"folds": False, **further})
 
 
 def test_floats_after_a_guard_cannot_be_searched_by_rank():

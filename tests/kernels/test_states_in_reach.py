@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import trendweave
-from trendweave.kernels import Aggregate, Comparison, Condition, Rows, Selection, Template, aggregate
+from tests.kernels.forced import aggregate
+from trendweave.kernels import Aggregate, Comparison, Condition, Rows, Selection, Template
 from trendweave.kernels.inputs import furthest_states
 from trendweave.kernels.loops import plan, vectors
 

@@ -88,3 +88,19 @@ def test_columns_whose_types_cannot_be_told_are_asked_for() -> None:
 def test_a_query_without_a_loop_of_its_own_says_so() -> None:
     text = trendweave.query("RETURN TRENDS(x) PATTERN A a WITHIN 10 s").explain(loop=True)
     assert text.startswith("No loop is written")
+
+
+def test_loops_that_several_queries_share_are_those_that_run() -> None:
+    rules = trendweave.workload(
+        {
+            "soon": "RETURN COUNT(*) PATTERN SEQ(A, B+) WITHIN 10 seconds SLIDE 5 seconds",
+            "late": "RETURN COUNT(*) PATTERN SEQ(C, B+) WITHIN 20 seconds SLIDE 5 seconds",
+        }
+    )
+    events = pa.table({"time": range(12), "type": ["A", "B", "C"] * 4})
+    with always_compile(), recorded_texts() as texts:
+        rules.run(events)
+    assert rules.explain(loop=True, events=events) == "\n\n".join(texts)
+    assert "def bursts(" in texts[0]
+    with pytest.raises(OptionError, match=r"TW414: the loops of several queries depend on the events"):
+        rules.explain(loop=True)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import trendweave
-from trendweave.kernels import aggregate
+from tests.kernels.forced import aggregate
 from trendweave.planning import ways
 from trendweave.programs.trends import aggregates, program
 

@@ -150,7 +150,7 @@ def explain(
     param: Parameters = None,
     loop: Annotated[bool, typer.Option("--loop", help="Print the loops that are generated for a query.")] = False,
     schema: Annotated[
-        Path | None, typer.Option(help="With --loop: a table with the columns that loops are generated for.")
+        Path | None, typer.Option(help="With --loop: a table whose columns (for many queries: events) loops are for.")
     ] = None,
 ) -> None:
     """Explain how a query is computed; for many queries, what they share; for a store, what is read."""
@@ -167,16 +167,13 @@ def explain(
 
 
 def _explain_loops(queries: Query | Workload, table: Path | None, time: str, type_: str | None) -> str:
-    if isinstance(queries, Workload):
-        raise typer.BadParameter("--loop is for a single query")
     if table is None:
         return queries.explain(time=time, type=type_, loop=True)
-    from trendweave.cli.files import read_schema
+    from trendweave.cli.files import read_schema, read_table
 
-    columns = read_schema(table)
-    return queries.explain(
-        events=columns.empty_table(), time=time, type=choose_type_column(queries, type_, columns.names), loop=True
-    )
+    events = read_table(table) if isinstance(queries, Workload) else read_schema(table).empty_table()
+    type_ = choose_type_column(queries, type_, events.column_names)
+    return queries.explain(events=events, time=time, type=type_, loop=True)
 
 
 @app.command()

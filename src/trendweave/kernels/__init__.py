@@ -1,13 +1,11 @@
-"""Kernels: arrays in, arrays out. `aggregates/entry.py` is the entry, `aggregates/propagate.py` has the idea."""
+"""Kernels: arrays in, arrays out. `aggregates/entry.py` is the entry, `loops/propagate.py` has the idea."""
 
-from trendweave.kernels.aggregates.entry import aggregate, split_queries
-from trendweave.kernels.aggregates.match_starts import NO_MATCH, match_starts
+from trendweave.kernels.aggregates.entry import NO_MATCH, aggregate, match_starts, split_queries
 from trendweave.kernels.aggregates.passes import CountTooLargeError
 from trendweave.kernels.inputs import (
     Aggregate,
     Comparison,
     Condition,
-    Kernel,
     Measure,
     PairTest,
     QueryLanes,
@@ -19,7 +17,7 @@ from trendweave.kernels.inputs import (
 )
 
 __all__ = [
-    "NO_MATCH", "Aggregate", "Comparison", "Condition", "CountTooLargeError", "Kernel", "Measure", "PairTest",
+    "NO_MATCH", "Aggregate", "Comparison", "Condition", "CountTooLargeError", "Measure", "PairTest",
     "QueryLanes", "Results", "Rows", "Selection", "Template", "Way", "aggregate", "match_starts",
     "split_queries",
 ]  # fmt: skip

@@ -48,13 +48,6 @@ class Way(IntEnum):
     SCAN = 3  # every predecessor is looked at
 
 
-class Kernel(IntEnum):
-    """What goes over the rows to count and sum; extrema are always found in blocks."""
-
-    FOLD = 0  # totals per state, no predecessor is searched; whether windows overlap is seen in the rows
-    PROPAGATE = 1  # every transition by its own method
-
-
 class Rows(NamedTuple):
     """The events of all segments.
 

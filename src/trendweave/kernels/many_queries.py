@@ -29,7 +29,7 @@ MORE_LIMBS = 4  # times as many in the next one
 MANY_SEGMENTS = 50  # from so many on, a few are tried first
 SAMPLE_SEGMENTS = 5
 VALUE_BITS = 27  # of a value that is multiplied with limbs; longer ones are cut into digits
-FACTOR_BITS = 30  # of what limbs are multiplied with: the values of all rows of a time
+FACTOR_BITS = 29  # of what limbs are multiplied with: the values of all rows of a time
 MOST_RESULTS = 2**22  # numbers in the results of one call of a loop, where segments can be taken apart
 WAITING_ROWS = 2**12  # rows that wait in all classes together, at least
 

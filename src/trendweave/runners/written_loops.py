@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -56,13 +56,15 @@ def _read_all(plan: Plan) -> Plan:
     return replace(plan, variables=tuple(replace(variable, local=()) for variable in plan.variables))
 
 
-def make_events(check: Check, query: TypedQuery, time: str, schema: pa.Schema | None) -> pa.Table:
+def make_events(check: Check, queries: Sequence[TypedQuery], time: str, schema: pa.Schema | None) -> pa.Table:
     """A few events of every type of a query. Without a schema its columns are numbers, or texts where they must be.
 
     Raises:
-        OptionError: Numbers and texts do not fit the query.
+        OptionError: Numbers and texts do not fit the query, or there are several queries.
     """
-    plan, type_ = query
+    if len(queries) != 1:
+        raise _needs_events("the loops of several queries depend on the events that each of them reads")
+    plan, type_ = queries[0]
     trend = plan.trend if isinstance(plan, SituatedPlan) else plan
     needed = trend.needed_columns if isinstance(trend, Plan) else ()
     types = [columns.type or "A" for columns in needed] * _EVENTS_PER_TYPE
@@ -109,7 +111,8 @@ def _count_problems(check: Check, types: dict[str, pa.DataType]) -> int:
     return 0
 
 
-def _needs_events() -> OptionError:
-    message = "loops depend on the types of columns, which cannot be told from this query"
-    hint = "give events, whose columns have types: explain(loop=True, events=...)"
+def _needs_events(
+    message: str = "loops depend on the types of columns, which cannot be told from this query",
+) -> OptionError:
+    hint = "give events: explain(loop=True, events=...)"
     return OptionError([Problem("TW414", message, hint)])

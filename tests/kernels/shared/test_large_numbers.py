@@ -1,5 +1,6 @@
 """Counts and sums near and beyond 64 bits, of many queries: exact under every setting, or refused."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -62,6 +63,13 @@ def test_bursts_beyond_two_hundred_bits_with_negative_sums():
     values = [[(-7) ** (i % 5) for i in range(len(word))], [(-1) ** i * (2**62 - i) for i in range(len(word))]]
     expected = check(*ride_sharing(word, values=values))
     assert max(abs(answer.linear[1]) for answer in expected.values()).bit_length() > 250
+
+
+def test_several_ways_back_to_a_state():
+    case, states = ride_sharing("x" + "t" * 200 + "y", values=[[3] * 202])
+    back = [(t, t, blocker) for t in (1, 4, 7) for blocker in (71, 72)]
+    expected = check(replace(case, transitions=[*case.transitions, *back]), states)
+    assert expected[0, 0, 0].count == (4**200 - 1) // 3
 
 
 def test_the_largest_values():

@@ -19,10 +19,10 @@ from trendweave.gpu.sources import cuda_text
 from trendweave.gpu.trends.fold import Fold
 from trendweave.gpu.trends.numbers import FLOATS, LARGEST, SUMS, Kind, Numbers, prime, primes_for, read_residues
 from trendweave.gpu.trends.propagate import Propagate
-from trendweave.kernels import Comparison, Condition, Rows, Selection, Template
+from trendweave.kernels import Comparison, Condition, Rows, Selection, Template, Way
 from trendweave.kernels.aggregates.blocks import Blocks, cut_blocks, number_results
 from trendweave.kernels.aggregates.passes import Engine, is_empty
-from trendweave.kernels.loops.plan import choose_methods, make_plan
+from trendweave.kernels.loops.plan import make_plan
 
 #: Floats below this are exact, with a bit to spare for rounded bounds.
 EXACT_FLOATS = 2.0**52
@@ -62,7 +62,7 @@ class CardPasses:
         start, final = (
             {state: guard[part] for state, guard in given.items()} for given in (start_guards, final_guards)
         )
-        self._on_host = partial(Engine, rows, template, taken, selection, None, start, final)
+        self._on_host = partial(Engine, rows, template, taken, selection, start, final)
         self._lengths = (self.blocks.row_end - self.blocks.row_start) * len(template.state_variable)
         tick = send(card, rows.tick, np.int64)
         packed = pack_states(card, rows, template, tick)
@@ -71,9 +71,8 @@ class CardPasses:
         if selection is Selection.ANY and not guarded and all(map(is_empty, conditions)):
             self.loop = Fold(card, rows, template, self.blocks, packed)
         else:
-            methods = choose_methods(template, conditions, selection, False, "scan")
-            every = [-1] * len(conditions)
-            plan, columns = make_plan(template, conditions, methods, start_guards, final_guards, every)
+            scans, every = [Way.SCAN] * len(conditions), [-1] * len(conditions)
+            plan, columns = make_plan(template, conditions, scans, start_guards, final_guards, every)
             contiguous = selection is Selection.CONTIGUOUS
             self.loop = Propagate(card, plan, columns, part, contiguous, self.blocks, tick, packed)
 

@@ -20,7 +20,6 @@ from trendweave.kernels.inputs import (
     NO_TREND,
     NO_VALUE,
     Aggregate,
-    Kernel,
     Measure,
     QueryLanes,
     Results,
@@ -28,9 +27,10 @@ from trendweave.kernels.inputs import (
     Selection,
     Template,
 )
-from trendweave.kernels.loops.plan import METHODS
 
 NUMBERS = ("exact", "float64")
+#: Before all ticks.
+NO_MATCH = np.iinfo(np.int64).min
 _EXTREMUM = {False: Measure.MAX, True: Measure.MIN}
 
 
@@ -158,11 +158,10 @@ def aggregate(
     aggregates: Sequence[Aggregate] = (),
     selection: Selection = Selection.ANY,
     numbers: str = "exact",
-    force_way: str | None = None,
     start_guards: Mapping[int, np.ndarray] | None = None,
     final_guards: Mapping[int, np.ndarray] | None = None,
     memory_limit: int = MEMORY_LIMIT,
-    kernel: Kernel | None = None,
+    folds: bool | None = None,
     queries: QueryLanes | None = None,
     counted: bool = True,
 ) -> Results:
@@ -171,24 +170,40 @@ def aggregate(
     transition_conditions  one Condition (or None) per transition of the template
     selection    which later rows a row may be followed by
     numbers      "exact"; "float64": counts and sums as floats (infinite beyond 2**1024), averages as their ratio
-    force_way    None, or one of METHODS instead of the ways and the kernel that were chosen: for tests
     start_guards, final_guards  state -> int64[n]: a vertex may begin trends only in windows >= start_guards[state][row]
                  and end trends only in windows <= final_guards[state][row] (leading and trailing NOT)
-    kernel       what counts and sums, refused where it cannot; None: the fastest that can
+    folds        whether totals per state are summed, refused where they do not do; None: where they do
     queries      several queries whose templates are merged into the given one: windows of the results are then those
                  of `QueryLanes`, and `split_queries` takes them apart
     counted      whether the number of trends is wanted; where it is not, and nothing but extrema is, it is 1
     """
     check_choice("selection", selection, tuple(Selection))
     check_choice("numbers", numbers, NUMBERS)
-    check_choice("force_way", force_way, (None, *METHODS))
     for part in aggregates:
         check_choice("the kind of an aggregate", part.kind, tuple(Measure))
     engine = Engine(
-        rows, template, transition_conditions, selection, force_way, start_guards, final_guards, memory_limit, kernel,
+        rows, template, transition_conditions, selection, start_guards, final_guards, memory_limit, folds,
         queries,
     )  # fmt: skip
     return measure(engine, template, aggregates, numbers, queries, counted)
+
+
+def match_starts(
+    rows: Rows,
+    template: Template,
+    transition_conditions: Sequence | None,
+    selection: Selection = Selection.ANY,
+    start_guards: Mapping[int, np.ndarray] | None = None,
+) -> np.ndarray:
+    """Negative matches: per row the largest start tick of a match that ends at the row; NO_MATCH if none does.
+
+    For a transition guarded by NOT N, predecessors before that start are out, for good (GRETA, Section 5.2, Definition
+    5, where each of them is marked instead). Windows play no part, so a start guard above 0 keeps a row from beginning
+    matches.
+    """
+    nowhere = np.zeros(len(rows.tick), np.int64)
+    rows = rows._replace(window_first=nowhere, window_last=nowhere)
+    return Engine(rows, template, transition_conditions, selection, start_guards).latest_starts()
 
 
 class Passes(Protocol):

@@ -15,7 +15,6 @@ from trendweave.kernels.inputs import (
     NO_CONDITION,
     NO_TREND,
     Condition,
-    Kernel,
     QueryLanes,
     Rows,
     Selection,
@@ -90,8 +89,8 @@ class Engine:
 
     def __init__(
         self, rows: Rows, template: Template, conditions: Sequence | None, selection: Selection,
-        force_way: str | None = None, start_guards: Mapping[int, np.ndarray] | None = None,
-        final_guards: Mapping[int, np.ndarray] | None = None, memory_limit: int = 0, kernel: Kernel | None = None,
+        start_guards: Mapping[int, np.ndarray] | None = None,
+        final_guards: Mapping[int, np.ndarray] | None = None, memory_limit: int = 0, folds: bool | None = None,
         queries: QueryLanes | None = None,
     ) -> None:  # fmt: skip
         self.queries = queries
@@ -99,7 +98,6 @@ class Engine:
         self.template = template
         self.conditions = normalise_conditions(conditions, len(template.source))
         self.selection = Selection(selection)
-        self.force_way = force_way
         self.start_guards: Mapping[int, np.ndarray] = start_guards or {}
         self.final_guards: Mapping[int, np.ndarray] = final_guards or {}
         self.memory_limit = memory_limit
@@ -109,9 +107,9 @@ class Engine:
         unconditional = (
             selection is Selection.ANY and not start_guards and not final_guards and all(map(is_empty, self.conditions))
         )
-        if kernel is Kernel.FOLD and force_way is None and not unconditional:
+        if folds and not unconditional:
             raise ValueError("totals per state serve only templates without conditions under skip-till-any-match")
-        self.sums_totals = force_way is None and unconditional and kernel in (None, Kernel.FOLD)
+        self.sums_totals = unconditional and folds is not False
         self.masks: QueryMasks | None = None
         if queries is not None:
             self.sums_totals = False
@@ -155,7 +153,7 @@ class Engine:
         """The plan of a loop and its columns; sums of integers may use methods that subtract."""
         if exact_sums not in self.plans:
             readers = [-1] * len(self.conditions) if self.masks is None else list(self.masks.readers)
-            methods = choose_methods(self.template, self.conditions, self.selection, exact_sums, self.force_way)
+            methods = choose_methods(self.template, self.conditions, self.selection, exact_sums)
             if methods not in self.of_methods:
                 self.of_methods[methods] = make_plan(
                     self.template, self.conditions, methods, self.start_guards, self.final_guards, readers
@@ -187,7 +185,8 @@ class Engine:
             numbers, len(states) + sums, counted, self.selection, self.rows.letters.shape[1], lanes, masks is not None,
             values.shape[1], row_results is not None,
         )  # fmt: skip
-        steps = count_steps(self.blocks, plan, shape)  # of all blocks: a few of many are run as the others will be
+        # Of all blocks: a few of many are run as the others will be.
+        steps = count_steps(self.blocks, plan, shape.components)
         interpreted = interprets(steps, plan) or numbers in INTERPRETED
         shape = replace(shape, packs=lanes and not interpreted)
         bits = limb_bits(blocks, len(plan.variable), bits_at_most)
@@ -243,7 +242,7 @@ class Engine:
                 pending = np.flatnonzero(np.add.reduceat(~fits, blocks.offset[:-1]))
             else:
                 pending = pending[:0]
-        elif sums_exactly(self.steps_of(numbers), self.plan(True)[0]):
+        elif sums_exactly(count_steps(self.blocks, self.plan(True)[0], numbers), self.plan(True)[0]):
             found, _, _ = self.run(blocks, values[:, None, :].astype(object), states, Numbers.EXACT)
             return [found[:, k] for k in range(numbers)]
         elif self.likely_fits(blocks, values, states):
@@ -277,11 +276,6 @@ class Engine:
             pending = np.flatnonzero(~fits)
             limbs *= MORE_LIMBS
         return columns
-
-    def steps_of(self, components: int) -> int:
-        """About how many steps a pass of whole numbers takes."""
-        plan, _ = self.plan(True)
-        return count_steps(self.blocks, plan, Shape(Numbers.EXACT, components, (), self.selection))
 
     def likely_fits(self, blocks, values: np.ndarray, states: np.ndarray) -> bool:
         """Whether int64 is worth a try: where there are many blocks that are not short, a few of them tell."""

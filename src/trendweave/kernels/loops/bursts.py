@@ -35,8 +35,8 @@ NOBODY, EVERYBODY, DIFFERS = 0, 1, -1
 # Nanoseconds, measured on one core with 10 and 50 queries and bursts of 1 to 400 rows: of a matrix for several times
 # (to begin, and per row), and of applying one (to begin, and per number).
 _COSTS = {"BEGIN": 15.0, "ROW_SHARED": 2.0, "APPLY_COST": 25.0, "NUMBER": 0.3}
-#: Rows after which a matrix is applied: entries that double with each row stay below 2**32.
-_ROWS_PER_MATRIX = 30
+#: Rows after which a matrix is applied: entries that double with each row stay below 2**29.
+_ROWS_PER_MATRIX = 29
 
 
 @dataclass(frozen=True)
@@ -579,7 +579,8 @@ limbs = apply_matrix(
     in_register, in_from[c], parts, lanes, room, limbs, lo, hi
 )
 bad = bad or limbs > room  #: checked
-limbs_of[c] = min(limbs, room)  #: limbs
+limbs = min(limbs, room)  #: checked
+limbs_of[c] = limbs  #: limbs
 outside_limbs[c] = max(outside_limbs[c], limbs_of[c])  #: limbs
 """
 
@@ -617,7 +618,7 @@ def write_bursts(shape: BurstShape) -> tuple[str, tuple[str, ...]]:
     floats = numbers is Numbers.FLOAT64
     words: dict[str, object] = {
         **_COSTS, **_COUNTS, "ROWS_PER_MATRIX": _ROWS_PER_MATRIX,
-        "LIMIT": {Numbers.INT64: 2.0**59, Numbers.LIMBS: 2.0**30}.get(numbers, 2.0**900),
+        "LIMIT": {Numbers.INT64: 2.0**59, Numbers.LIMBS: 2.0**29}.get(numbers, 2.0**900),
         "ZERO": ("0.0" if floats else "0") if sums else "(-(2**63))", "ONE": "1.0" if floats else "1",
         "SETTLED": 1 << LIMB_BITS, "SETTLED_BOUND": 2.0**LIMB_BITS, "LIMB_BITS": LIMB_BITS, "MOST": 2.0**61,
         "TWICE_MOST": 2.0**62, "NOBODY": NOBODY, "EVERYBODY": EVERYBODY, "DIFFERS": DIFFERS, "NEVER": NEVER,

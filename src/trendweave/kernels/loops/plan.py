@@ -16,7 +16,6 @@ import numpy as np
 from trendweave.kernels.columns import ColumnList
 from trendweave.kernels.inputs import Condition, Selection, Template, Way, furthest_states
 
-METHODS = ("general", "scan")  # general: the cheapest method per transition; scan: every predecessor is looked at
 #: States.start_guard and final_guard, where they are no column of guards.
 NOT_THERE, UNGUARDED = -2, -1
 
@@ -117,15 +116,13 @@ def fitting_methods(condition: Condition, selection: Selection, exact_sums: bool
 
 
 def choose_methods(
-    template: Template, conditions: Sequence[Condition], selection: Selection, exact_sums: bool, forced: str | None
+    template: Template, conditions: Sequence[Condition], selection: Selection, exact_sums: bool
 ) -> tuple[Way, ...]:
     """One method per transition: the one that its condition names, the cheapest one where it names none.
 
     Raises:
         ValueError: A named method cannot serve its transition.
     """
-    if forced == "scan":
-        return (Way.SCAN,) * len(conditions)
     named = [condition.way if exact_sums else condition.inexact_way for condition in conditions]
     methods = []
     for number, (condition, method) in enumerate(zip(conditions, named, strict=True)):

@@ -18,7 +18,7 @@ from trendweave.kernels.lanes.sums import aggregate_in_lanes
 from trendweave.planning.plan import NEVER, Kernel, MovingWindow, Plan, SessionWindow
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.conjunction import SegmentPartials, pair_trends
-from trendweave.programs.trends.kernel_inputs import KERNELS, SELECTION, KernelInputs, Piece
+from trendweave.programs.trends.kernel_inputs import SELECTION, KernelInputs, Piece
 from trendweave.programs.trends.measured_values import NOTHING, SumTooLargeError, measure_values
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.progress import count_parts_to_tell, follow
@@ -347,22 +347,18 @@ class PartitionTask:
         template, conditions = self.inputs.kernel_template(piece.template), self.inputs.conditions(piece)
         selection = SELECTION[self.plan.strategy]
         numbers = "exact" if self.options.exact or self.plan.is_conjunction else "float64"
+        asked = (rows, template, conditions, measured, selection, numbers)
         if self.options.device == "gpu":
             from trendweave.gpu.card import find_card
             from trendweave.gpu.trends.entry import aggregate as aggregate_on_card
 
-            asked = (rows, template, conditions, measured, selection, numbers, start_guards, final_guards)
-            return aggregate_on_card(find_card(), *asked, counted=self._counts_trends())
+            guards = (start_guards, final_guards)
+            return aggregate_on_card(find_card(), *asked, *guards, counted=self._counts_trends())
         return aggregate(
-            rows,
-            template,
-            conditions,
-            measured,
-            selection=selection,
-            numbers=numbers,
+            *asked,
             start_guards=start_guards,
             final_guards=final_guards,
-            kernel=KERNELS[piece.kernel],
+            folds=piece.kernel in (Kernel.FOLD, Kernel.SLIDE),
             counted=self._counts_trends(),
         )
 

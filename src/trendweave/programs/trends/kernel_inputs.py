@@ -9,7 +9,6 @@ import numpy as np
 
 from trendweave.kernels import NO_MATCH, Condition, Rows, Selection, match_starts
 from trendweave.kernels import Comparison as CodeComparison
-from trendweave.kernels import Kernel as KernelCode
 from trendweave.kernels import Template as KernelTemplate
 from trendweave.kernels import Way as KernelWay
 from trendweave.kernels.lanes.sums import LaneInputs
@@ -27,7 +26,7 @@ from trendweave.rows.segments import Segments, bit_of, keep_readable, refine_seg
 #: After all ticks: no later match of a negated pattern. `NO_MATCH` is before all ticks.
 NO_LATER_MATCH = np.iinfo(np.int64).max
 
-#: The words of plans in the code of the kernels: strategies, ways and kernels.
+#: The words of plans in the code of the kernels: strategies and ways.
 SELECTION = {
     "skip-till-any-match": Selection.ANY,
     "skip-till-next-match": Selection.NEXT,
@@ -41,13 +40,6 @@ WAYS = {
     Way.RANKS_PER_VALUE: KernelWay.RANKED,
     Way.NEIGHBOURS: KernelWay.SCAN,
     Way.SCAN: KernelWay.SCAN,
-}
-KERNELS = {
-    Kernel.FOLD: KernelCode.FOLD,
-    Kernel.SLIDE: KernelCode.FOLD,
-    Kernel.NEIGHBOURS: KernelCode.PROPAGATE,  # what takes its place; by itself it is no kernel of `aggregate`
-    Kernel.FOLD_BY_VALUE: KernelCode.PROPAGATE,
-    Kernel.PROPAGATE: KernelCode.PROPAGATE,
 }
 
 
