@@ -20,6 +20,7 @@ from tests.profiles import PROFILE
 from tests.scheduling import SparkBesideTheRest
 from tests.streaming import kafka_setup
 from trendweave.kernel_cache import cache, kernel
+from trendweave.kernels.loops import run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,6 +48,8 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # Many small cases meet here: each kernel runs interpreted first, kept on disk or not, and soon compiled.
     kernel.PATIENCE = 0.1
+    # Loops that are written for a query meet fewer, and compile for longer than these interpret.
+    run.PATIENCE = 5_000_000
     cache.is_kept = lambda *_: False  # type: ignore[assignment]
 
 

@@ -88,12 +88,12 @@ def tier(name):
         yield
 
 
-def compare(stream, overlap, cuts, name):
+def compare(stream, overlap, cuts, name, asked=slice(None)):
     template, tick, letters, (whole, floats), valid = stream
     every = 2 ** len(template.state_variable) - 1
     aggregates = [Aggregate(kind, every >> (kind == "sum"), whole, valid) for kind in KINDS[1:]]
     aggregates += [Aggregate(kind, every, floats, valid) for kind in KINDS[1:]]
-    aggregates = [one for one in aggregates if one.variables]
+    aggregates = [one for one in aggregates[asked] if one.variables]
     rows = Rows(np.array([0, tick.size]), tick, tick // 4 - (2 if overlap else 0), tick // 4, letters[:, None])
     results = aggregate(rows, template, aggregates=aggregates)
     with tier(name):
@@ -112,13 +112,15 @@ def test_rows_in_pieces(name, stream, overlap, data):
 @pytest.mark.parametrize("name", TIERS)
 @pytest.mark.parametrize("overlap", [True, False])
 def test_more_trends_than_words_hold(name, overlap):
-    """With values of many bits, of both signs."""
+    """With values of many bits, of both signs. What is compiled sums whole numbers where windows overlap, and floats
+    where they do not, as loops for both take long to compile."""
+    asked = slice(None) if name != "compiled" else slice(4) if overlap else slice(4, 8)
     flags, number = np.ones(2, bool), np.arange(400)
     template = Template(np.arange(2), flags, flags, np.array([0, 0, 1]), np.array([0, 1, 1]))
     tick = number // 150 * 4 + number % 150 // 40
     whole = np.where(number % 3 == 0, -1, 1) * (number * 2**40 + 7)
     letters = np.where(number % 5 == 0, 2, 1).astype(np.uint64)
-    compare((template, tick, letters, (whole, number % 8 / 4), None), overlap, [150, 190], name)
+    compare((template, tick, letters, (whole, number % 8 / 4), None), overlap, [150, 190], name, asked)
 
 
 def test_more_trends_than_floats_count():

@@ -101,6 +101,7 @@ def found_by(way: str) -> Iterator[None]:
     with ExitStack() as patches:
         if way == "bands":
             patches.enter_context(mock.patch.object(searches.BandSearch, "is_narrow", True))
+            patches.enter_context(mock.patch.object(finding, "_FEW_PAIRS", -1))
         else:
             patches.enter_context(mock.patch.object(finding.PairSearch, "search_band", return_value=None))
             patches.enter_context(mock.patch.object(finding, "FEW", -1 if way == "scans" else 2**62))

@@ -51,7 +51,7 @@ class CountSteps(UpToWatermark):
             held = held.drop_columns([_SKIP])
             rows = pa.concat_tables([held, rows.select(held.column_names)])
         ordered = order_rows(rows, program.keys, program.time_type, program.ties)
-        skip = ordered.arrange(skips)[ordered.starts[:-1]]
+        skip = skips[ordered.key_rows]
         edges = count_windows(ordered.starts, window, skip)
         table = program.write(ordered, edges)
         counts = np.diff(ordered.starts)
@@ -61,7 +61,7 @@ class CountSteps(UpToWatermark):
         if not kept.size:
             return Step(table.to_batches())
         waiting = rows.take(pa.array(kept if ordered.order is None else ordered.order[kept])).combine_chunks()
-        waiting = waiting.append_column(_SKIP, pa.array(np.repeat(begin - first, counts)[kept]))
+        waiting = waiting.append_column(_SKIP, pa.array(np.repeat(begin - first, counts - first)))
         return Step(table.to_batches(), {_WAITING: waiting})
 
 

@@ -68,19 +68,16 @@ class Band:
         return np.where(known, first, -np.inf), np.where(known, last, np.inf)
 
 
-def find_bands(parts: Sequence[st.Expression], sides_of: Callable[[st.Expression], set[str]]) -> tuple[Band, ...]:
-    """The bands of some conditions; those of the same two values are one.
-
-    Args:
-        parts: Conditions that must all be true.
-        sides_of: The sides that an expression names.
-    """
+def find_bands(parts: Sequence[st.Expression]) -> tuple[Band, ...]:
+    """The bands of some conditions that must all be true; those of the same two values are one."""
     found: dict[tuple[st.Expression, st.Expression], Band] = {}
     for part in parts:
-        if isinstance(part, st.Comparison) and part.operator in _FLIPPED:
-            for band in _read_comparison(part.operator, part.left, part.right, sides_of):
-                same = found.get((band.left, band.right))
-                found[band.left, band.right] = band if same is None else _intersect(same, band)
+        if not isinstance(part, st.Comparison) or part.operator not in _FLIPPED:
+            continue
+        band = _read_comparison(part.operator, part.left, part.right)
+        if band is not None:
+            same = found.get((band.left, band.right))
+            found[band.left, band.right] = band if same is None else _intersect(same, band)
     return tuple(sorted(found.values(), key=lambda band: not band.is_closed))
 
 
@@ -94,74 +91,58 @@ def _intersect(one: Band, other: Band) -> Band:
     )
 
 
-def _read_comparison(
-    operator: str, left: st.Expression, right: st.Expression, sides_of: Callable[[st.Expression], set[str]]
-) -> list[Band]:
+def _read_comparison(operator: str, left: st.Expression, right: st.Expression) -> Band | None:
     match left, right:
         case st.Call(function="ABS", arguments=(inner,)), _ if operator in ("<", "<="):
-            most, inside = _read_constant(right, sides_of), _read_sum(inner, sides_of)
-            if most is None or inside is None:
-                return []
-            return [
-                replace(band, low=band.low - most, high=band.high + most, size=band.size + abs(most), is_order=False)
-                for band in _read_difference("=", inside)
-            ]
+            most, band = _read_constant(right), _read_difference("=", inner)
+            if most is None or band is None:
+                return None
+            return replace(band, low=band.low - most, high=band.high + most, size=band.size + abs(most), is_order=False)
         case _, st.Call(function="ABS") if operator in (">", ">="):
-            return _read_comparison(_FLIPPED[operator], right, left, sides_of)
-    difference = _read_sum(st.Arithmetic("-", left, right), sides_of)
-    return [] if difference is None else _read_difference(operator, difference)
+            return _read_comparison(_FLIPPED[operator], right, left)
+    return _read_difference(operator, st.Arithmetic("-", left, right))
 
 
-@dataclass(frozen=True, slots=True)
-class _Sum:
-    """Values of sides with their signs, and a number."""
-
-    values: dict[str, tuple[int, st.Expression]]
-    number: float
-    size: float
-
-
-def _read_difference(operator: str, added: _Sum) -> list[Band]:
+def _read_difference(operator: str, added: st.Expression) -> Band | None:
     """What `added <operator> 0` says, where that is the difference of two sides and a number."""
-    if set(added.values) != {"left", "right"}:
-        return []
-    (sign, of_left), (other_sign, of_right) = added.values["left"], added.values["right"]
-    if sign == other_sign:
-        return []
+    values: dict[str, tuple[int, st.Expression]] = {}
+    number = size = 0.0
+    for sign, term in _terms(added, 1):
+        sides = sides_of(term)
+        if not sides:
+            constant = _read_constant(term)
+            if constant is None:
+                return None
+            number, size = number + sign * constant, size + abs(constant)
+        elif len(sides) > 1 or sides & values.keys():
+            return None
+        else:
+            values[sides.pop()] = sign, term
+    if len(values) < 2 or values["left"][0] == values["right"][0]:
+        return None
+    sign = values["left"][0]
     operator = operator if sign > 0 else _FLIPPED[operator]
-    end = -sign * added.number
+    end = -sign * number
     low = end if operator in (">", ">=", "=") else -math.inf
     high = end if operator in ("<", "<=", "=") else math.inf
-    return [Band(of_left, of_right, low, high, added.size, added.size == 0)]
+    return Band(values["left"][1], values["right"][1], low, high, size, size == 0)
 
 
-def _read_sum(expression: st.Expression, sides_of: Callable[[st.Expression], set[str]]) -> _Sum | None:
-    sides = sides_of(expression)
-    if not sides:
-        number = _read_constant(expression, sides_of)
-        return None if number is None else _Sum({}, number, abs(number))
-    if len(sides) == 1:
-        return _Sum({next(iter(sides)): (1, expression)}, 0.0, 0.0)
-    match expression:
-        case st.Negative(operand=operand):
-            return _times(-1, _read_sum(operand, sides_of))
-        case st.Arithmetic(operator="+" | "-" as operator, left=left, right=right):
-            one = _read_sum(left, sides_of)
-            other = _times(1 if operator == "+" else -1, _read_sum(right, sides_of))
-            if one is None or other is None or one.values.keys() & other.values.keys():
-                return None
-            return _Sum(one.values | other.values, one.number + other.number, one.size + other.size)
-    return None
+def _terms(expression: st.Expression, sign: int) -> Iterator[tuple[int, st.Expression]]:
+    """The terms of a sum with their signs; what names no more than one side is one."""
+    if len(sides_of(expression)) > 1:
+        match expression:
+            case st.Negative(operand=operand):
+                yield from _terms(operand, -sign)
+                return
+            case st.Arithmetic(operator="+" | "-" as operator, left=left, right=right):
+                yield from _terms(left, sign)
+                yield from _terms(right, sign if operator == "+" else -sign)
+                return
+    yield sign, expression
 
 
-def _times(sign: int, added: _Sum | None) -> _Sum | None:
-    if added is None:
-        return None
-    values = {side: (sign * own, expression) for side, (own, expression) in added.values.items()}
-    return _Sum(values, sign * added.number, added.size)
-
-
-def _read_constant(expression: st.Expression, sides_of: Callable[[st.Expression], set[str]]) -> float | None:
+def _read_constant(expression: st.Expression) -> float | None:
     """A number, or the seconds of a length of time; None for what is neither."""
     if sides_of(expression):
         return None
@@ -233,9 +214,7 @@ def read_parts(condition: st.Expression | None) -> JoinCondition:
                     equal.append((other, one))
                     continue
         pairs.append(part)
-    return JoinCondition(
-        tuple(equal), tuple(alone["left"]), tuple(alone["right"]), tuple(pairs), find_bands(pairs, sides_of)
-    )
+    return JoinCondition(tuple(equal), tuple(alone["left"]), tuple(alone["right"]), tuple(pairs), find_bands(pairs))
 
 
 def _conjuncts(condition: st.Expression | None) -> Iterator[st.Expression]:

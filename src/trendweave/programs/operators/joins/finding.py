@@ -172,6 +172,9 @@ _TARGET, _EVENTS = 1 << 20, 1 << 16
 #: Both on a graphics card.
 _TARGET_ON_CARD, _EVENTS_ON_CARD = 1 << 23, 1 << 21
 
+#: So few candidates are tested before members are sorted.
+_FEW_PAIRS = 20_000
+
 #: Numbers, and which of them are valid.
 _Floats: TypeAlias = tuple[np.ndarray, np.ndarray]
 
@@ -236,7 +239,7 @@ class PairSearch:
 
     def _choose(self, candidates: Candidates, pairs: int) -> Search:
         on_card, parts = self.device == "gpu", self.condition.pairs
-        band = self.search_band(candidates) if parts else None
+        band = self.search_band(candidates) if parts and (pairs > _FEW_PAIRS or on_card) else None
         if band is not None and (band.is_narrow or self.test.compiled is None):
             return band
         if parts and on_card:
