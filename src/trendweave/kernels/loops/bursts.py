@@ -32,8 +32,8 @@ NEVER, ALWAYS, AUTO = range(3)
 #: Which bundles of lanes read the rows of an entry.
 NOBODY, EVERYBODY, DIFFERS = 0, 1, -1
 
-# Nanoseconds, measured on one core with 10 and 50 queries and bursts of 1 to 400 rows: of a matrix for several times
-# (to begin, and per row), and of applying one (to begin, and per number).
+# Nanoseconds, roughly: of a matrix for several times (to begin, and per row), and of applying one (to begin, and per
+# number). What matters is their proportion: see the benchmark `sharing-decisions`.
 _COSTS = {"BEGIN": 15.0, "ROW_SHARED": 2.0, "APPLY_COST": 25.0, "NUMBER": 0.3}
 #: Rows after which a matrix is applied: entries that double with each row stay below 2**29.
 _ROWS_PER_MATRIX = 29
