@@ -1,7 +1,6 @@
-"""Kernels: arrays in, arrays out. `aggregates/entry.py` is the entry, `aggregates/propagate.py` has the idea."""
+"""Kernels: arrays in, arrays out. `aggregates/entry.py` is the entry, `loops/propagate.py` has the idea."""
 
-from trendweave.kernels.aggregates.entry import aggregate, split_queries
-from trendweave.kernels.aggregates.match_starts import NO_MATCH, match_starts
+from trendweave.kernels.aggregates.entry import NO_MATCH, aggregate, match_starts, split_queries
 from trendweave.kernels.aggregates.passes import CountTooLargeError
 from trendweave.kernels.inputs import (
     Aggregate,

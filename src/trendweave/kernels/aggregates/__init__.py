@@ -1,1 +1,1 @@
-"""Aggregates over all trends: entry.py is the way in, propagate.py the idea."""
+"""Aggregates over all trends: entry.py is the way in, passes.py tells which loops run."""

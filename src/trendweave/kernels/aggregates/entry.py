@@ -29,6 +29,8 @@ from trendweave.kernels.inputs import (
 )
 
 NUMBERS = ("exact", "float64")
+#: Before all ticks.
+NO_MATCH = np.iinfo(np.int64).min
 _EXTREMUM = {False: Measure.MAX, True: Measure.MIN}
 
 
@@ -184,6 +186,24 @@ def aggregate(
         queries,
     )  # fmt: skip
     return measure(engine, template, aggregates, numbers, queries, counted)
+
+
+def match_starts(
+    rows: Rows,
+    template: Template,
+    transition_conditions: Sequence | None,
+    selection: Selection = Selection.ANY,
+    start_guards: Mapping[int, np.ndarray] | None = None,
+) -> np.ndarray:
+    """Negative matches: per row the largest start tick of a match that ends at the row; NO_MATCH if none does.
+
+    For a transition guarded by NOT N, predecessors before that start are out, for good (GRETA, Section 5.2, Definition
+    5, where each of them is marked instead). Windows play no part, so a start guard above 0 keeps a row from beginning
+    matches.
+    """
+    nowhere = np.zeros(len(rows.tick), np.int64)
+    rows = rows._replace(window_first=nowhere, window_last=nowhere)
+    return Engine(rows, template, transition_conditions, selection, start_guards).latest_starts()
 
 
 class Passes(Protocol):

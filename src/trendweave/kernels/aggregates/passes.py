@@ -185,7 +185,8 @@ class Engine:
             numbers, len(states) + sums, counted, self.selection, self.rows.letters.shape[1], lanes, masks is not None,
             values.shape[1], row_results is not None,
         )  # fmt: skip
-        steps = count_steps(self.blocks, plan, shape)  # of all blocks: a few of many are run as the others will be
+        # Of all blocks: a few of many are run as the others will be.
+        steps = count_steps(self.blocks, plan, shape.components)
         interpreted = interprets(steps, plan) or numbers in INTERPRETED
         shape = replace(shape, packs=lanes and not interpreted)
         bits = limb_bits(blocks, len(plan.variable), bits_at_most)
@@ -241,7 +242,7 @@ class Engine:
                 pending = np.flatnonzero(np.add.reduceat(~fits, blocks.offset[:-1]))
             else:
                 pending = pending[:0]
-        elif sums_exactly(self.steps_of(numbers), self.plan(True)[0]):
+        elif sums_exactly(count_steps(self.blocks, self.plan(True)[0], numbers), self.plan(True)[0]):
             found, _, _ = self.run(blocks, values[:, None, :].astype(object), states, Numbers.EXACT)
             return [found[:, k] for k in range(numbers)]
         elif self.likely_fits(blocks, values, states):
@@ -275,11 +276,6 @@ class Engine:
             pending = np.flatnonzero(~fits)
             limbs *= MORE_LIMBS
         return columns
-
-    def steps_of(self, components: int) -> int:
-        """About how many steps a pass of whole numbers takes."""
-        plan, _ = self.plan(True)
-        return count_steps(self.blocks, plan, Shape(Numbers.EXACT, components, (), self.selection))
 
     def likely_fits(self, blocks, values: np.ndarray, states: np.ndarray) -> bool:
         """Whether int64 is worth a try: where there are many blocks that are not short, a few of them tell."""

@@ -18,12 +18,12 @@ from trendweave.kernels.query_masks import QueryMasks
 NUMBER_TYPES: dict[Numbers, Any] = {Numbers.EXACT: object, Numbers.DECIMAL: object, Numbers.FLOAT64: np.float64}
 
 
-def count_steps(blocks, plan: LoopPlan, shape: Shape) -> int:
+def count_steps(blocks, plan: LoopPlan, components: int) -> int:
     """About how many steps a loop takes: what it does per event, window, transition and component."""
     rows = (blocks.row_end - blocks.row_start).astype(np.float64)
     scans = sum(step.store.method is Way.SCAN for step in (plan.steps[number] for number in plan.step))
     per_row = len(plan.variable) + len(plan.step) + scans * rows / 2
-    return int((rows * blocks.lanes * per_row).sum() * shape.components)
+    return int((rows * blocks.lanes * per_row).sum() * components)
 
 
 def arguments_for(
