@@ -118,6 +118,8 @@ class Kernel:
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         arrays = list[np.ndarray]()
         form = _describe(arguments, arrays)
+        if self._left.get(form, PATIENCE) <= 0:
+            return self.compiled(*arguments)
         if compiles_always() or sum(array.size for array in arrays) > MOST_ELEMENTS:
             self._left[form] = 0.0
         while (allowed := self._allowance(form, arguments)) > 0:

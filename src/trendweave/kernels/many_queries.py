@@ -218,6 +218,7 @@ class _Run:
         self._memory_limit = memory_limit
         self._query_window = np.asarray(template.query_window, np.int64)
         self._linear = len(measures.linear)
+        self._blocked = bool((np.asarray(template.blocker) >= 0).any())
         slots = np.maximum(1, (last - first).max(axis=1, initial=0) + 1)
         marked = [m.states for m in measures.linear] + [m.states for m in measures.extrema]
         marks = np.array(marked, np.bool_).reshape(len(marked), template.class_of.size)
@@ -281,7 +282,7 @@ class _Run:
         segments, marks = np.arange(self._starts.size - 1), self._marks[list(measures)]
         if values.dtype == np.float64:
             return self._collect([self._pass(Numbers.FLOAT64, segments, values, marks)])
-        shape = BurstShape(Numbers.EXACT, len(values) > 0)
+        shape = BurstShape(Numbers.EXACT, len(values) > 0, self._blocked)
         if passes.sums_exactly(self._steps(len(values) + 1), shape):
             return self._collect([self._pass(Numbers.EXACT, segments, values, marks)])
         parts, few = [], segments[np.linspace(0, segments.size - 1, SAMPLE_SEGMENTS + 2).astype(int)[1:-1]]
@@ -361,7 +362,7 @@ class _Run:
         parts = len(values) + (numbers is not Numbers.LARGEST)
         if segments.size:
             self._check_memory(parts * room, int(segments[0]))
-        shape = BurstShape(numbers, parts > 1)
+        shape = BurstShape(numbers, parts > 1, self._blocked)
         steps = self._steps(parts)
         interpreted = interprets(steps, shape) or numbers in INTERPRETED
         given = self._memory(shape, parts, room)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trendweave.kernels.merging import add_at, largest_at
-from trendweave.rows.codes import from_ordered_bits, ordered_bits, present_codes
+from trendweave.rows.codes import first_of_each, from_ordered_bits, key_codes, ordered_bits, present_codes
 
 #: How entries of one window and group become one.
 Merging: TypeAlias = Literal["sum", "min", "max", "avg", "variance", "distinct"]
@@ -93,6 +95,24 @@ def merge(parts: list[Partials]) -> Partials:
     columns = [_join([part.components[i] for part in parts]) for i in range(len(parts[0].components))]
     window, group = (np.concatenate([getattr(part, name) for part in parts]) for name in ("window", "group"))
     return _merge_one(Partials(window, group, tuple(columns)))
+
+
+def merge_results(results: Sequence[TaskResult]) -> TaskResult:
+    """Merge entries of one window whose grouping attributes are equal.
+
+    Args:
+        results: Aggregates of several tasks, at least of one.
+
+    Returns:
+        One entry per window and group.
+    """
+    sizes = [result.partials.window.size for result in results]
+    columns = [pa.chunked_array(list(parts)) for parts in zip(*(result.groups for result in results), strict=True)]
+    codes = key_codes(columns, sum(sizes))
+    parts = zip(results, np.split(codes, np.cumsum(sizes)[:-1]), strict=True)
+    merged = merge([replace(result.partials, group=group) for result, group in parts])
+    first = pa.array(first_of_each(codes)[merged.group])
+    return TaskResult(merged, [pc.take(column, first) for column in columns])
 
 
 def _count_cells(part: Partials) -> int:

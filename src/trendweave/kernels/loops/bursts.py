@@ -32,8 +32,8 @@ NEVER, ALWAYS, AUTO = range(3)
 #: Which bundles of lanes read the rows of an entry.
 NOBODY, EVERYBODY, DIFFERS = 0, 1, -1
 
-# Nanoseconds, measured on one core with 10 and 50 queries and bursts of 1 to 400 rows: of a matrix for several times
-# (to begin, and per row), and of applying one (to begin, and per number).
+# Nanoseconds, roughly: of a matrix for several times (to begin, and per row), and of applying one (to begin, and per
+# number). What matters is their proportion: see the benchmark `sharing-decisions`.
 _COSTS = {"BEGIN": 15.0, "ROW_SHARED": 2.0, "APPLY_COST": 25.0, "NUMBER": 0.3}
 #: Rows after which a matrix is applied: entries that double with each row stay below 2**29.
 _ROWS_PER_MATRIX = 29
@@ -41,10 +41,11 @@ _ROWS_PER_MATRIX = 29
 
 @dataclass(frozen=True)
 class BurstShape:
-    """What the text depends on: numbers, and whether a lane has several of them."""
+    """What the text depends on: numbers, whether a lane has several of them, and whether rows empty registers."""
 
     numbers: Numbers
     several: bool
+    blocked: bool
 
 
 _TIGHTEN = '''
@@ -107,30 +108,32 @@ def clear_vector(v, at, length):
         v[to + i] = ZERO
 
 
-@called
-def sum_returns(v, total, scratch, in_register, first_return, returns, parts, step):
-    """What the registers have that lead back into the state, all together."""
-    for part in range(parts):
-        clear_vector(v, scratch + part * step, step)
-        for j in range(first_return, first_return + returns):
-            add_vector(v, scratch + part * step, total + (in_register[j] * parts + part) * step, step)
+@called  #: blocked
+def sum_returns(v, total, scratch, in_register, first_return, returns, parts, step):  #: blocked
+    """What the registers have that lead back into the state, all together."""  #: blocked
+    for part in range(parts):  #: blocked
+        clear_vector(v, scratch + part * step, step)  #: blocked
+        for j in range(first_return, first_return + returns):  #: blocked
+            add_vector(v, scratch + part * step, total + (in_register[j] * parts + part) * step, step)  #: blocked
 
 
 @called  #: sums
 def add_multiple(v, at, factor, come_at, length):  #: sums
-    """What is not there is not multiplied: infinity times nothing is nothing."""  #: sums
+    """What is not there is not multiplied: infinity times nothing is nothing."""  #: several
     to, come = index(at), index(come_at)  #: sums
-    if factor - factor != 0:  #: sums
-        for i in range(index(length)):  #: sums
-            v[to + i] += factor * v[come + i] if v[come + i] != 0 else ZERO  #: sums
-    elif factor != 0:  #: sums
-        for i in range(index(length)):  #: sums
-            v[to + i] += factor * v[come + i]  #: sums
+    if factor - factor != 0:  #: several
+        for i in range(index(length)):  #: several
+            v[to + i] += factor * v[come + i] if v[come + i] != 0 else ZERO  #: several
+    elif factor != 0:  #: several
+        for i in range(index(length)):  #: several
+            v[to + i] += factor * v[come + i]  #: several
+    for i in range(index(length)):  #: sums !several
+        v[to + i] += factor * v[come + i]  #: sums !several
 
 
 @called  #: sums
 def add_both(v, at, before, come_at, begun, outside_at, length):  #: sums
-    """Two multiples at once; neither factor is 0, or infinite."""  #: sums
+    """Two multiples at once. Factors are numbers of ways: neither is 0, or infinite."""  #: sums
     to, come, outside = index(at), index(come_at), index(outside_at)  #: sums
     for i in range(index(length)):  #: sums
         v[to + i] += before * v[come + i] + begun * v[outside + i]  #: sums
@@ -146,7 +149,7 @@ def raise_to(v, at, come_at, outside_at, best, length):  #: largest
 '''
 
 _APPLY = '''
-@loop
+@called
 def apply_matrix(
     v, bounds, factors, before, begun, c, classes, total, outside, scratch, held, registers, returns, in_register,
     first_return, parts, lanes, room, limbs, lo, hi,
@@ -157,8 +160,8 @@ def apply_matrix(
     others = 2 * (classes + c)  #: checked
     for attempt in range(2):  #: checked
         come_count, come_sum = returns * bounds[2 * c], returns * bounds[2 * c + 1]  #: checked
-        if held:  #: checked
-            come_count, come_sum = bounds[4 * classes], bounds[4 * classes + 1]  #: checked
+        if held:  #: checked blocked
+            come_count, come_sum = bounds[4 * classes], bounds[4 * classes + 1]  #: checked blocked
         counts = bounds[2 * c] + float(before) * come_count + float(begun) * bounds[others]  #: checked
         sums = bounds[2 * c + 1] + float(before) * come_sum + float(begun) * bounds[others + 1]  #: checked
         most = 0.0  #: checked
@@ -173,13 +176,14 @@ def apply_matrix(
             return room + 1  #: checked
         limbs = tighten(v, total, registers, parts, lanes, room, limbs, bounds, 2 * c)  #: checked
         limbs = max(limbs, tighten(v, outside, 1, parts, lanes, room, limbs, bounds, others))  #: checked
-        if held:  #: checked
-            limbs = max(limbs, tighten(v, scratch, 1, parts, lanes, room, limbs, bounds, 4 * classes))  #: checked
+        if held:  #: checked blocked
+            more = tighten(v, scratch, 1, parts, lanes, room, limbs, bounds, 4 * classes)  #: checked blocked
+            limbs = max(limbs, more)  #: checked blocked
         if limbs > room:  #: checked
             return limbs  #: checked
-    if returns > 1 and not held:
-        sum_returns(v, total, scratch, in_register, first_return, returns, parts, step)
-        held = True
+    if returns > 1 and not held:  #: blocked
+        sum_returns(v, total, scratch, in_register, first_return, returns, parts, step)  #: blocked
+        held = True  #: blocked
     last = in_register[first_return] if returns > 0 else 0
     pieces, length, start = LIMBS, hi - lo, lo
     if length == lanes:  #: limbs
@@ -189,20 +193,19 @@ def apply_matrix(
         for part in range(parts - 1, -1, -1):
             here = part * step + piece * lanes + start
             out = outside + here
-            come = scratch + here if held else total + last * parts * step + here
+            come = total + last * parts * step + here
+            if held:  #: blocked
+                come = scratch + here  #: blocked
             for k in range(last + 1, last + 1 + registers):
                 to = total + (k if k < registers else k - registers) * parts * step + here
-                if returns == 0:  #: sums
-                    add_multiple(v, to, begun, out, length)  #: sums
-                elif before - before == 0 and begun - begun == 0:  #: sums
+                if returns > 0:  #: sums
                     add_both(v, to, before, come, begun, out, length)  #: sums
                 else:  #: sums
-                    add_multiple(v, to, before, come, length)  #: sums
                     add_multiple(v, to, begun, out, length)  #: sums
-                if part > 0:  #: sums several
-                    if returns > 0:  #: sums several
-                        add_multiple(v, to, factors[2 * part - 2], come - part * step, length)  #: sums several
-                    add_multiple(v, to, factors[2 * part - 1], out - part * step, length)  #: sums several
+                if part > 0:  #: several
+                    if returns > 0:  #: several
+                        add_multiple(v, to, factors[2 * part - 2], come - part * step, length)  #: several
+                    add_multiple(v, to, factors[2 * part - 1], out - part * step, length)  #: several
                 raise_to(v, to, come if returns > 0 else out, out, factors[part], length)  #: largest
     return limbs
 '''
@@ -445,8 +448,8 @@ while rows_left > 0 and not bad:
         alike = True
         while rows + in_tick < rows_left and tick[node_row[probe]] == tick[node_row[node]]:
             other = node_entry[probe]
-            if entry_empties[other] != 0:
-                alike = False
+            if entry_empties[other] != 0:  #: blocked
+                alike = False  #: blocked
             if other != entry and (entry_bits[entry] != EVERYBODY or entry_bits[other] != EVERYBODY):
                 alike = False
             in_tick += 1
@@ -460,18 +463,18 @@ while rows_left > 0 and not bad:
             break
     rows_left -= rows
     empties = 0
-    if mixed:
-        probe = begin
-        for _ in range(rows):
-            empties |= entry_empties[node_entry[probe]]
-            probe = node_next[probe]
-    if empties != 0:
-        sum_returns(v, total, scratch, in_register, in_from[c], returns, parts, step)
-        bounds[4 * classes] = returns * bounds[2 * c]  #: checked
-        bounds[4 * classes + 1] = returns * bounds[2 * c + 1]  #: checked
-        for r in range(registers):
-            if empties >> r & 1 != 0:
-                clear_vector(v, total + r * parts * step, parts * step)
+    if mixed:  #: blocked
+        probe = begin  #: blocked
+        for _ in range(rows):  #: blocked
+            empties |= entry_empties[node_entry[probe]]  #: blocked
+            probe = node_next[probe]  #: blocked
+    if empties != 0:  #: blocked
+        sum_returns(v, total, scratch, in_register, in_from[c], returns, parts, step)  #: blocked
+        bounds[4 * classes] = returns * bounds[2 * c]  #: checked blocked
+        bounds[4 * classes + 1] = returns * bounds[2 * c + 1]  #: checked blocked
+        for r in range(registers):  #: blocked
+            if empties >> r & 1 != 0:  #: blocked
+                clear_vector(v, total + r * parts * step, parts * step)  #: blocked
     bundle = bundle_from[c]
     while bundle < bundle_from[c + 1] and not bad:
         example = bundle
@@ -517,60 +520,54 @@ before, begun = ZERO, ZERO
 grown, measured, times, amounts = 0.0, 0.0, 0.0, 0.0
 turn = begin
 left = rows
-while left > 0 and not bad:
-    # the rows of one time
-    now = tick[node_row[turn]]
-    hits = 0
-    largest = 0.0  #: several
-    for k in range(columns):
-        added[k] = ZERO
-    while left > 0 and tick[node_row[turn]] == now:
-        i = node_row[turn]
-        bits = entry_bits[node_entry[turn]]
-        if mixed and bits == DIFFERS:
-            bits = accept[entry_accept[node_entry[turn]] + own]
-        if bits != NOBODY:
-            hits += 1
-            for k in range(columns):
-                if marks[k * bundles + example] != 0:
-                    value = values[k * n + i]
-                    added[k] += value  #: sums
-                    magnitude = abs(float(value))  #: several
-                    largest = magnitude if not magnitude <= largest else largest  #: several
-                    added[k] = max(added[k], value)  #: largest
-        turn = node_next[turn]
-        left -= 1
+hits = 0
+largest = 0.0
+while (left > 0 or hits > 0) and not bad:
     if hits == 0:
-        continue
-    times = hits * (1.0 + returns * grown)  #: sums
-    amounts = measured + hits * returns * measured + hits * largest * (1.0 + returns * grown)  #: sums several
-    amounts = 0.0  #: sums !several
-    if not fresh and not max(grown + times, amounts) <= LIMIT:
-        APPLY
-        fresh = True
+        # the rows of one time
+        now = tick[node_row[turn]]
+        largest = 0.0  #: several
+        for k in range(columns):  #: measured
+            added[k] = ZERO  #: measured
+        while left > 0 and tick[node_row[turn]] == now:
+            bits = entry_bits[node_entry[turn]]
+            if mixed and bits == DIFFERS:
+                bits = accept[entry_accept[node_entry[turn]] + own]
+            if bits != NOBODY:
+                hits += 1
+                for k in range(columns):  #: measured
+                    if marks[k * bundles + example] != 0:  #: measured
+                        value = values[k * n + node_row[turn]]  #: measured
+                        added[k] += value  #: several
+                        magnitude = abs(float(value))  #: several
+                        largest = magnitude if not magnitude <= largest else largest  #: several
+                        added[k] = max(added[k], value)  #: largest
+            turn = node_next[turn]
+            left -= 1
     if fresh:
-        before, begun = ZERO, ZERO  #: sums
-        for k in range(len(factors)):
-            factors[k] = ZERO
-        grown = 0.0  #: sums
-        times = float(hits)  #: sums
-        amounts = hits * largest  #: sums several
-        bad = bad or not max(times, amounts) <= LIMIT  #: checked
-    grown += times  #: sums
-    measured = amounts  #: sums
-    for k in range(columns):  #: sums several
-        factors[2 * k] += hits * returns * factors[2 * k] + added[k] * (back + returns * before)  #: sums several
-        factors[2 * k + 1] += hits * returns * factors[2 * k + 1] + added[k] * (1 + returns * begun)  #: sums several
-    before += hits * (back + returns * before)  #: sums
-    begun += hits * (1 + returns * begun)  #: sums
-    for k in range(columns):  #: largest
-        factors[k] = max(factors[k], added[k])  #: largest
-    fresh = False
-    if not share:
+        before, begun = ZERO, ZERO
+        for k in range(len(factors)):  #: measured
+            factors[k] = ZERO  #: measured
+        grown, measured = 0.0, 0.0
+    times = hits * (1.0 + returns * grown)  #: sums
+    amounts = measured + hits * returns * measured + hits * largest * (1.0 + returns * grown)  #: several
+    fits_in = max(grown + times, amounts) <= LIMIT
+    if hits > 0 and (fresh or fits_in):
+        bad = bad or not fits_in  #: checked
+        grown += times  #: sums
+        measured = amounts  #: several
+        for k in range(columns):  #: several
+            factors[2 * k] += hits * returns * factors[2 * k] + added[k] * (back + returns * before)  #: several
+            factors[2 * k + 1] += hits * returns * factors[2 * k + 1] + added[k] * (1 + returns * begun)  #: several
+        before += hits * (back + returns * before)  #: sums
+        begun += hits * (1 + returns * begun)  #: sums
+        for k in range(columns):  #: largest
+            factors[k] = max(factors[k], added[k])  #: largest
+        hits = 0
+        fresh = False
+    if not fresh and (hits > 0 or left == 0 or not share):
         APPLY
         fresh = True
-if not fresh:
-    APPLY
 """
 
 _APPLY_HERE = """
@@ -614,7 +611,7 @@ def write_bursts(shape: BurstShape) -> tuple[str, tuple[str, ...]]:
     checked = numbers in (Numbers.INT64, Numbers.LIMBS)
     sums = numbers is not Numbers.LARGEST
     flags = {"sums": sums, "largest": not sums, "checked": checked, "limbs": limbs, "int64": numbers is Numbers.INT64}
-    flags["several"] = shape.several and sums
+    flags |= {"several": shape.several and sums, "measured": shape.several or not sums, "blocked": shape.blocked}
     floats = numbers is Numbers.FLOAT64
     words: dict[str, object] = {
         **_COSTS, **_COUNTS, "ROWS_PER_MATRIX": _ROWS_PER_MATRIX,

@@ -34,11 +34,11 @@ from trendweave.results.aggregate_table import result_table
 from trendweave.results.each_columns import fold_columns
 from trendweave.results.finished_rows import finish_batches, finish_rows, needs_finish
 from trendweave.results.partial_table import WINDOW, from_table, group_names, partial_schema, to_table
-from trendweave.results.partials import TaskResult, merge
+from trendweave.results.partials import TaskResult, merge_results
 from trendweave.results.shown_trends import join_trends
 from trendweave.results.trend_table import TrendWriter, make_writer
 from trendweave.results.types import Numbers
-from trendweave.rows.codes import first_of_each, key_codes
+from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import ASKED, NUMBER, TIME, EncodedRows, encode_rows
 from trendweave.rows.segments import bit_of
 from trendweave.rows.sessions import SessionNumbers
@@ -160,11 +160,7 @@ class PartialAggregates:
 
     def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
         partials, groups = from_table(parts, self.program.plan, self.program.events)
-        codes = key_codes([pa.chunked_array([group]) for group in groups], parts.num_rows)
-        first = first_of_each(codes)
-        merged = merge([replace(partials, group=codes)])
-        values = [pc.take(group, pa.array(first[merged.group])) for group in groups]
-        return self.program.write(TaskResult(merged, values), scope)
+        return self.program.write(merge_results([TaskResult(partials, groups)]), scope)
 
 
 @dataclass(frozen=True)

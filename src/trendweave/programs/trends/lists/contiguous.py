@@ -42,10 +42,9 @@ from trendweave.programs.trends.lists.listing import WrittenTrends, check_number
 from trendweave.programs.trends.lists.selection import read_rule
 from trendweave.programs.trends.lists.walking import TRENDS_AT_ONCE, TRENDS_PER_VERTEX, VERTICES_AT_ONCE
 from trendweave.results.each_columns import EachColumns
-from trendweave.results.partials import Component, Partials, TaskResult, merge
+from trendweave.results.partials import Component, Partials, TaskResult, merge_results
 from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends
 from trendweave.results.trend_table import TrendWriter
-from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, LETTERS, TIME, EncodedRows, PartitionBlock, sort_partitions
 from trendweave.rows.neighbours import compare_neighbours
 from trendweave.rows.reach import find_far_ticks
@@ -464,15 +463,4 @@ def count_contiguous(plan: Plan, preparation: Preparation, table: pa.Table, opti
         components = (Component("sum", numbers),) * (1 + len(plan.aggregates))
         groups = [pc.take(values, pa.array(windows.segment)) for values in found.groups]
         results.append(TaskResult(Partials(windows.window, windows.segment, components), groups))
-    return _join_results(results) if results else None
-
-
-def _join_results(results: list[TaskResult]) -> TaskResult:
-    """One entry per window and group; a group may have partitions in several blocks."""
-    sizes = [result.partials.window.size for result in results]
-    columns = [pa.chunked_array(list(parts)) for parts in zip(*(result.groups for result in results), strict=True)]
-    codes = key_codes(columns, sum(sizes))
-    parts = zip(results, np.split(codes, np.cumsum(sizes)[:-1]), strict=True)
-    merged = merge([replace(result.partials, group=group) for result, group in parts])
-    first = pa.array(first_of_each(codes)[merged.group])
-    return TaskResult(merged, [pc.take(column, first) for column in columns])
+    return merge_results(results) if results else None

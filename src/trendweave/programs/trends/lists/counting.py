@@ -63,12 +63,6 @@ class WindowEntries:
         """Find the entries of the segments `first:end`."""
         return np.flatnonzero((self.segment >= first) & (self.segment < end))
 
-    def number_places(self, keys: np.ndarray) -> np.ndarray:
-        """Number the windows and groups that entries belong to; one may have several entries. `keys` tell the windows
-        of the entries apart."""
-        _, place = np.unique(np.stack([keys, self.group], axis=1), axis=0, return_inverse=True)
-        return place.reshape(-1)
-
 
 @dataclass(frozen=True, slots=True)
 class CountedTrends:
@@ -102,8 +96,10 @@ class CountedTrends:
         return replace(self, entries=entries)
 
     def number_places(self) -> np.ndarray:
-        """Number the windows and groups of the entries, as results tell them apart."""
-        return self.entries.number_places(self.windows.keys(self.entries.window))
+        """Number the windows and groups that the entries belong to, as results tell them apart; one may have several
+        entries."""
+        places = np.stack([self.windows.keys(self.entries.window), self.entries.group], axis=1)
+        return np.unique(places, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def lay_out(task: PartitionTask) -> CountedTrends:

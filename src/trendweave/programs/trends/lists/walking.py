@@ -10,7 +10,7 @@ import numpy as np
 
 from trendweave.kernels.lists.graph import CHECKED, find_bounds
 from trendweave.kernels.lists.sample import WindowSampler
-from trendweave.kernels.lists.walk import START, Entries, Found, Walk, new_walk, walk_back
+from trendweave.kernels.lists.walk import START, Entries, Found, new_walk, walk_back
 from trendweave.programs.trends.detection import Detection, Strategy
 from trendweave.programs.trends.lists.choosing import NO_LIMIT, Share, share_all
 from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, WindowEntries, join_arrays
@@ -97,35 +97,22 @@ def find_longest(part: SegmentGraph, entries: WindowEntries, entry: int, mode: i
 
     Walks only ways that become long enough, with a bound that falls to the next length that there is.
     """
-    complete = np.empty(0, np.int64)
-    least = NO_LIMIT
-    buffers = make_buffers(part)
+    share, complete = share_all(1), np.empty(0, np.int64)
+    share.quota[:], share.min_length[:] = wanted + 1, NO_LIMIT
+    local = take_entries(part, entries, np.array([entry]), share, np.zeros(1, np.int64))
+    walk, buffers = new_walk(part.graph, lengths=True), make_buffers(part)
     while True:
-        share = share_all(1)
-        share.min_length[:] = least
-        share.quota[:] = wanted + 1
-        walk = new_walk(part.graph, lengths=True)
-        local = take_entries(part, entries, np.array([entry]), share, np.zeros(1, np.int64))
-        together, left_out = _measure_lengths(part, local, walk, buffers, mode)
+        lengths, progress, trends = list[np.ndarray](), START, 1
+        while trends:
+            trends, progress = walk_back(part.graph, part.steps, local, walk, buffers, mode, part.covers, progress)
+            lengths.append(np.diff(buffers.starts[: trends + 1]))
+        together, left_out = join_arrays(lengths), int(progress.left_out)
         if together.size >= wanted:
             missing = wanted - complete.size
-            return np.sort(np.concatenate([complete, np.full(missing, least)]))[::-1]
+            return np.sort(np.concatenate([complete, np.full(missing, local.min_length[0])]))[::-1]
         if left_out == 0:
             return np.sort(together)[::-1]
-        complete, least = together, left_out
-
-
-def _measure_lengths(
-    part: SegmentGraph, local: Entries, walk: Walk, buffers: Found, mode: int
-) -> tuple[np.ndarray, int]:
-    """The lengths of all trends that are long enough, and the longest of the others."""
-    lengths: list[np.ndarray] = []
-    progress = START
-    while True:
-        trends, progress = walk_back(part.graph, part.steps, local, walk, buffers, mode, part.covers, progress)
-        if trends == 0:
-            return join_arrays(lengths), int(progress.left_out)
-        lengths.append(np.diff(buffers.starts[: trends + 1]))
+        complete, local.min_length[:] = together, left_out
 
 
 def make_buffers(part: SegmentGraph) -> Found:
