@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from trendweave import operators as ops
 from trendweave.expressions.compiled.condition import Compiled, compile_condition
-from trendweave.expressions.compiled.loading import load_compiled, without_nulls
+from trendweave.expressions.compiled.loading import without_nulls
 from trendweave.gpu.conditions import require_compiled
 from trendweave.language.operator_texts import read_condition
 
@@ -81,7 +81,10 @@ def loop(low, high, {columns}):
 def _compiled_loop(text: str, source: str) -> Callable[..., Any]:
     from numba import njit
 
-    names: dict[str, Any] = {"np": np, "test": load_compiled(source)}
+    names: dict[str, Any] = {"np": np}
+    exec("from numpy import ceil, float64, floor, fmod, inf, int64, nan, sqrt, trunc", names)
+    exec(source, names)
+    names["test"] = njit(nogil=True, error_model="numpy", forceinline=True)(names["test"])
     exec(text, names)
     return njit(nogil=True, error_model="numpy")(names["loop"])
 
