@@ -20,8 +20,9 @@ from benchmarks.quadratic_scan import PRIME, scanned
 from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import at_most, rate, slower
 from benchmarks.timing import interleaved, median_seconds
+from tests.kernels.forced import aggregate
 from trendweave import datasets, query
-from trendweave.kernels import Comparison, Condition, Rows, Template, aggregate
+from trendweave.kernels import Comparison, Condition, Rows, Template
 
 TWIN, SCAN = "two-step twin", "quadratic scan"
 A_PLUS = Template(np.array([0]), np.array([True]), np.array([True]), np.array([0]), np.array([0]))

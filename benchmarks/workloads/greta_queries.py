@@ -24,6 +24,7 @@ from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import at_most, rate, slower
 from benchmarks.timing import interleaved
 from benchmarks.workloads.aggregation import A_PLUS, SCAN, TWIN, Rows, aggregate
+from tests.kernels import forced
 from trendweave import Query, datasets, query
 from trendweave.programs.trends import aggregates
 
@@ -154,7 +155,7 @@ def _with_twins(
     _compare(asked, asked.run(few, numbers="text"), expected, found, slide, group)
 
     def quadratic(table: pa.Table) -> pa.Table:
-        with patch.object(aggregates, "aggregate", partial(aggregates.aggregate, force_way="scan")):
+        with patch.object(aggregates, "aggregate", partial(forced.aggregate, force_way="scan")):
             return asked.run(table, numbers=numbers)
 
     def twin() -> object:

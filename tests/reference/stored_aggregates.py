@@ -114,9 +114,8 @@ def _aggregate(function: str, held: Sequence[Event], column: str | None) -> Any:
     if function == "SUM" and not isinstance(values[0], float):
         return total
     parts = len(values) if function == "AVG" else 1
-    return Rounded(
-        _as_float(Fraction(total) / parts), sum(abs(Fraction(value)) for value in values) / parts * len(values)
-    )
+    size = sum((abs(Fraction(value)) for value in values), Fraction(0))
+    return Rounded(_as_float(Fraction(total) / parts), size, len(values) // parts)
 
 
 def _sum(values: Sequence[Any]) -> Any:

@@ -80,24 +80,29 @@ def aggregate(function: str, events: Sequence[Event], column: str | None) -> Any
         return sum(special)  # infinity, or NaN where there is one or where infinities differ
     total = sum(map(Fraction, values), Fraction(0))
     if is_float:
-        parts = len(values) if function == "AVG" else 1
-        return Rounded(_rounded(total / parts), sum(map(abs, map(Fraction, values))) / parts * len(values))
+        parts, size = len(values) if function == "AVG" else 1, sum(map(abs, map(Fraction, values)), Fraction(0))
+        return Rounded(_rounded(total / parts), size, len(values) // parts)
     return _as_decimal(total) if isinstance(values[0], Decimal) else int(total)
 
 
 class Rounded(float):
     """A sum or mean in float64 additions in any order: equal to all floats as near as rounding of what is added leaves
-    them."""
+    them, and where additions may leave the range of floats to what they come to there."""
 
     within: Fraction
+    overflows: bool
 
-    def __new__(cls, value: float, size: Fraction) -> Rounded:
+    def __new__(cls, value: float, size: Fraction, count: int) -> Rounded:
+        """The value, how large what is added is without its sign, and how often rounding may count."""
         found = super().__new__(cls, value)
-        found.within = size * Fraction(2, 2**52) + Fraction(5e-324)
+        found.within = size * count * Fraction(2, 2**52) + Fraction(5e-324)
+        found.overflows = math.isinf(_rounded(size))
         return found
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, float) or not math.isfinite(self) or not math.isfinite(other):
+            if self.overflows and isinstance(other, float) and not math.isfinite(other):
+                return True
             return float(self) == other
         return abs(Fraction(self) - Fraction(other)) <= self.within
 
