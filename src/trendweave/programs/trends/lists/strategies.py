@@ -20,7 +20,6 @@ from trendweave.kernels.lists.pieces import (
     Pieces,
     build_pieces,
     count_pieces,
-    extend_all,
     find_begins,
 )
 from trendweave.kernels.lists.walk import Entries
@@ -81,12 +80,9 @@ class _PiecePlanner:
     def build_at_once(self, entry: int, strategy: Strategy) -> Pieces:
         """T-CET, or the baseline: one graphlet."""
         low, high = int(self.entries.low[entry]), int(self.entries.high[entry])
-        pieces, vertices = self._count(low, high)
-        if _bytes(pieces, vertices) > self.memory:
+        if _bytes(*self._count(low, high)) > self.memory:
             raise ExecutionError([_describe_too_large(strategy, self.memory)])
-        if strategy == "baseline":
-            return extend_all(self.graph, self.begins, low, high, int(pieces), int(vertices))
-        return self._build(np.array([low, high]))
+        return self._build(np.array([low, high]), strategy != "baseline")
 
     def cut(self, chosen: np.ndarray) -> _Planned:
         """H-CET: windows of a segment share graphlets as long as those fit into memory; a window that does not fit even
@@ -146,10 +142,10 @@ class _PiecePlanner:
         pieces, vertices = count_pieces(self.graph.edge_starts, self.graph.edges, self.begins, low, high, *room)
         return float(pieces), float(vertices)
 
-    def _build(self, cuts: np.ndarray) -> Pieces:
+    def _build(self, cuts: np.ndarray, in_order: bool = True) -> Pieces:
         counts = [self._count(int(low), int(high)) for low, high in pairwise(cuts)]
         total, size = (int(sum(column)) for column in zip(*counts, strict=True))
-        return build_pieces(self.graph.edge_starts, self.graph.edges, self.begins, int(cuts[0]), cuts, total, size)
+        return build_pieces(self.graph, self.begins, cuts, total, size, in_order)
 
 
 def _bytes(pieces: float, vertices: float) -> float:
