@@ -17,6 +17,7 @@ from itertools import accumulate
 import numpy as np
 
 from trendweave.kernels.lists.sample import mark_at_random
+from trendweave.kernels.lists.walk import Share
 from trendweave.planning.plan import Choice
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.aggregates import PartitionTask
@@ -27,23 +28,6 @@ from trendweave.rows.encoded import EncodedRows
 NO_LIMIT = 1 << 62
 #: An entry with so many times as many trends as are wanted, or with so few, is enumerated instead of drawn from.
 _FEW_TIMES, _FEW = 4, 1_000
-
-
-@dataclass(slots=True)
-class Share:
-    """Per entry: at most `quota` trends, of at least `min_length` events, at most `shortest` of just that length.
-
-    `picks`: the ordinals of the trends to show, of each entry from `pick_starts` on; none: all are. `drawn`: this many
-    are drawn at random instead of walked to. `closes`: quotas may become 0 while trends are found.
-    """
-
-    quota: np.ndarray
-    min_length: np.ndarray
-    shortest: np.ndarray
-    drawn: np.ndarray
-    pick_starts: np.ndarray
-    picks: np.ndarray
-    closes: bool = False
 
 
 def share_all(entries: int) -> Share:
@@ -84,8 +68,7 @@ def share_sample(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: S
                 share.drawn[entry], share.quota[entry] = at - first, 0
             below = end
     np.cumsum([part.size for part in picks], out=share.pick_starts[1:])
-    share.picks = np.concatenate([share.picks, *picks])
-    return share
+    return share._replace(picks=np.concatenate([share.picks, *picks]))
 
 
 def _draw_distinct(source: random.Random, below: int, wanted: int) -> list[int]:
@@ -149,8 +132,7 @@ class Limits:
 
     def close(self, share: Share) -> None:
         """Let nobody look further into windows and groups that have shown all they may."""
-        if share.closes:
-            share.quota[self.left[self.of_entry] == 0] = 0
+        share.quota[self.left[self.of_entry] == 0] = 0
 
 
 def _join_codes(values: list[np.ndarray], places: np.ndarray) -> np.ndarray:

@@ -84,8 +84,7 @@ def _count_entries(part: SegmentGraph, group: np.ndarray, mode: int) -> WindowEn
     if part.steps is not None:
         raise NotCountedError
     entries = _find_entries(part, group)
-    everything = np.arange(entries.size)
-    looked_at = take_entries(part, entries, everything, share_all(entries.size), everything)
+    looked_at = take_entries(part, entries, np.arange(entries.size), share_all(entries.size))
     if not (part.at_ends and _count_by_walking(part, looked_at, entries.counts)):
         walk, numbers = None if mode == ALL else new_walk(part.graph), np.empty(part.row.size, np.int64)
         count_paths(part.graph, None, looked_at, mode, walk, entries.counts, numbers)
@@ -99,7 +98,8 @@ def _count_by_walking(part: SegmentGraph, entries: Entries, counts: np.ndarray) 
     walk, buffers, progress = new_walk(part.graph, marks=False), make_buffers(part), START
     total, trends = 0, 1
     while trends and total <= MOST_COUNTED:
-        trends, progress = walk_back(part.graph, None, entries, walk, buffers, ALL, None, progress, part.begun, True)
+        given = ALL, None, progress, part.begun, True, None
+        trends, progress = walk_back(part.graph, None, entries, walk, buffers, *given)
         np.add.at(counts, buffers.entry[:trends], 1)
         total += trends
     return trends == 0

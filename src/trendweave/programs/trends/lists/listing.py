@@ -17,6 +17,7 @@ import pyarrow as pa
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels.lists.folds import Folds
 from trendweave.kernels.lists.graph import CHECKED
+from trendweave.kernels.lists.walk import Share
 from trendweave.planning.plan import Choice, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.planning.ways import takes_by_folding, takes_directly
@@ -25,7 +26,6 @@ from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.lists.choosing import (
     Chooser,
     Limits,
-    Share,
     WaitingTrends,
     places_of,
     share_all,
@@ -79,6 +79,11 @@ class TrendListing:
         return self.counted.task.plan
 
     @property
+    def closes(self) -> bool:
+        """May quotas become 0 while trends are found?"""
+        return self.plan.choice is not None and self.plan.choice.kind == "limit" and self.plan.selection is None
+
+    @property
     def is_counted(self) -> bool:
         """Is it known how many trends will be shown before the first one is built?"""
         if self.graphs.mode == CHECKED or self.plan.match_conditions or self.selector is not None:
@@ -125,7 +130,7 @@ class TrendListing:
         """
         if not self.counted.entries.size:
             return
-        if self.is_counted and not self.share.closes:
+        if self.is_counted and not self.closes:
             for part in self.graphs.parts():
                 yield from self._find_in(part)
             return
@@ -164,7 +169,8 @@ class TrendListing:
             limits = Limits.of(self._places(), choice.count)
             for trends in taken:
                 yield limits.apply(trends, places_of(trends, self.counted.task.rows))
-                limits.close(self.share)
+                if self.closes:
+                    limits.close(self.share)
                 if not limits.left.any():
                     return
             return
@@ -301,8 +307,7 @@ def list_trends(
     counted = graphs.counted
     once, share = EachOnce.of(counted, mode), share_all(counted.entries.size)
     listing = TrendListing(detection, graphs, once, Selector.of(task), share, [])
-    if choice is not None and choice.kind == "limit" and plan.selection is None:
-        share.closes = True
+    if choice is not None and listing.closes:
         if not plan.match_conditions and (once is None or not once.leaves_out):
             share.quota[:] = choice.count
     elif choice is not None and listing.is_counted:
@@ -353,7 +358,7 @@ def check_number(number: int | None, most: int, plan: Plan) -> None:
 def _check_number_to_look_at(listing: TrendListing) -> None:
     """Where trends are looked at one by one, and it is known how many there are, nobody should wait in vain."""
     number, most = listing.counted.entries.total, LOOKED_AT * listing.detection.max_trends
-    if listing.graphs.mode == CHECKED or listing.share.closes or (number is not None and number <= most):
+    if listing.graphs.mode == CHECKED or listing.closes or (number is not None and number <= most):
         return
     text = "more than 2^62" if number is None else _write_number(number)
     raise ExecutionError([describe_too_many_to_look_at(text, most, listing.plan)])

@@ -10,9 +10,9 @@ import numpy as np
 
 from trendweave.kernels.lists.graph import CHECKED, find_bounds
 from trendweave.kernels.lists.sample import WindowSampler
-from trendweave.kernels.lists.walk import START, Entries, Found, new_walk, walk_back
+from trendweave.kernels.lists.walk import START, Entries, Found, Share, new_walk, walk_back
 from trendweave.programs.trends.detection import Detection, Strategy
-from trendweave.programs.trends.lists.choosing import NO_LIMIT, Share, share_all
+from trendweave.programs.trends.lists.choosing import NO_LIMIT, share_all
 from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, WindowEntries, join_arrays
 from trendweave.programs.trends.lists.graphs import SegmentGraph
 from trendweave.programs.trends.lists.strategies import plan_walks
@@ -60,22 +60,20 @@ def walk_trends(
         Trends, at least one at a time.
     """
     inside = entries.find_segments(part.first, part.end)
-    local = take_entries(part, entries, inside, share, inside)
+    local = take_entries(part, entries, inside, share)
     buffers, lengths = make_buffers(part), bool(share.min_length.any())
     # A quarter of the memory for pieces: the graph has half of it, and buffers and batches need some.
     for chosen, pieces in plan_walks(part.graph, mode, detection.memory // 4, local, strategy):
-        numbers, some = inside[chosen], local.take(chosen)
+        some = local.take(chosen)
         begun = None if lengths or pieces is not None else part.begun
         walk, progress = new_walk(part.graph, lengths, begun is None, pieces is not None), START
         while True:
-            if share.closes:
-                some.quota[:] = share.quota[numbers]
             given = mode, part.covers, progress, begun, part.at_ends and pieces is None, pieces
             trends, progress = walk_back(part.graph, part.steps, some, walk, buffers, *given)
             if trends == 0:
                 break
             starts = buffers.starts[: trends + 1].copy()
-            yield FoundTrends(buffers.vertices[: starts[-1]], starts, numbers[buffers.entry[:trends]])
+            yield FoundTrends(buffers.vertices[: starts[-1]], starts, some.place[buffers.entry[:trends]])
 
 
 def choose_strategy(
@@ -99,20 +97,21 @@ def find_longest(part: SegmentGraph, entries: WindowEntries, entry: int, mode: i
     """
     share, complete = share_all(1), np.empty(0, np.int64)
     share.quota[:], share.min_length[:] = wanted + 1, NO_LIMIT
-    local = take_entries(part, entries, np.array([entry]), share, np.zeros(1, np.int64))
+    local = take_entries(part, entries, np.array([entry]), share)._replace(place=np.zeros(1, np.int64))
     walk, buffers = new_walk(part.graph, lengths=True), make_buffers(part)
     while True:
         lengths, progress, trends = list[np.ndarray](), START, 1
         while trends:
-            trends, progress = walk_back(part.graph, part.steps, local, walk, buffers, mode, part.covers, progress)
+            given = mode, part.covers, progress, None, False, None
+            trends, progress = walk_back(part.graph, part.steps, local, walk, buffers, *given)
             lengths.append(np.diff(buffers.starts[: trends + 1]))
         together, left_out = join_arrays(lengths), int(progress.left_out)
         if together.size >= wanted:
             missing = wanted - complete.size
-            return np.sort(np.concatenate([complete, np.full(missing, local.min_length[0])]))[::-1]
+            return np.sort(np.concatenate([complete, np.full(missing, share.min_length[0])]))[::-1]
         if left_out == 0:
             return np.sort(together)[::-1]
-        complete, local.min_length[:] = together, left_out
+        complete, share.min_length[:] = together, left_out
 
 
 def make_buffers(part: SegmentGraph) -> Found:
@@ -123,22 +122,10 @@ def make_buffers(part: SegmentGraph) -> Found:
     return Found(np.empty(trends, np.int64), np.empty(trends + 1, np.int64), np.empty(room, np.int32))
 
 
-def take_entries(
-    part: SegmentGraph, entries: WindowEntries, chosen: np.ndarray, share: Share, places: np.ndarray
-) -> Entries:
-    """Take entries of a graph, and what `share` has at the given places."""
+def take_entries(part: SegmentGraph, entries: WindowEntries, chosen: np.ndarray, share: Share) -> Entries:
+    """Take some entries, which are those of a graph, and the same places of `share`."""
     segment, window = entries.segment[chosen] - part.first, entries.window[chosen]
-    return Entries(
-        segment,
-        window,
-        *find_bounds(part.graph, segment, window),
-        share.quota[places],
-        share.min_length[places],
-        share.shortest[places],
-        share.pick_starts[places],
-        share.pick_starts[places + 1],
-        share.picks,
-    )
+    return Entries(segment, window, *find_bounds(part.graph, segment, window), chosen, share)
 
 
 def name_seeds(counted: CountedTrends, seed: int) -> list[str]:
