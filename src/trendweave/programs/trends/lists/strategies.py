@@ -24,10 +24,9 @@ from trendweave.kernels.lists.pieces import (
 )
 from trendweave.kernels.lists.walk import Entries
 from trendweave.programs.trends.detection import Strategy
-from trendweave.programs.trends.lists.graphlet_plan import MAX_ATOMS, Costs, branch_and_bound, greedy
 
-#: Vertices and edges of a stretch for which all plans are compared; a larger one is cut greedily.
-_MAX_COMPARED = 2_000_000
+#: Into so many graphlets a window is cut at most.
+_MOST_GRAPHLETS = 24
 #: Some entries, by their numbers, and the pieces that their trends are joined from; None: they are walked.
 _Planned = Iterator[tuple[np.ndarray, Pieces | None]]
 
@@ -107,35 +106,23 @@ class _PiecePlanner:
         return np.concatenate([[low], low + changes, [high]]).astype(np.int64)
 
     def _best_cuts(self, low: int, high: int) -> np.ndarray | None:
-        atoms = self._atoms(low, high)
-        costs = self._costs(atoms)
-        compared = costs.atoms <= MAX_ATOMS and (high - low) * costs.atoms <= _MAX_COMPARED
-        plan = (branch_and_bound if compared else greedy)(costs, self.memory)
-        return None if plan is None else atoms[list(plan)]
-
-    def _atoms(self, low: int, high: int) -> np.ndarray:
-        """Ticks, or as many stretches of ticks as are compared, of about the same size."""
+        """Of cuts into nearly equal graphlets (CET, Section 6.2) those of least work that fit into memory. Work is the
+        vertices that are written; joining adds a step per trend and graphlet, of which the number of pieces is a
+        measure."""
         ticks = low + np.flatnonzero(np.diff(self.graph.tick[low:high])) + 1
-        if ticks.size >= MAX_ATOMS:
-            wanted = low + (high - low) * np.arange(1, MAX_ATOMS) // MAX_ATOMS
-            ticks = np.unique(ticks[np.minimum(np.searchsorted(ticks, wanted), ticks.size - 1)])
-        return np.concatenate([[low], ticks, [high]]).astype(np.int64)
-
-    def _costs(self, atoms: np.ndarray) -> Costs:
-        """Bytes that pieces take, and vertices that are written; joining adds a step per trend and graphlet, of which
-        the number of pieces is a measure."""
-        count = atoms.size - 1
-        memory = [[float("inf")] * (count + 1) for _ in range(count)]
-        work = [[float("inf")] * (count + 1) for _ in range(count)]
-        for i in range(count):
-            for j in range(i + 1, count + 1):
-                pieces, vertices = self._count(int(atoms[i]), int(atoms[j]))
-                memory[i][j] = _bytes(pieces, vertices)
-                work[i][j] = vertices
-                if memory[i][j] > self.memory:
-                    break
-        total, _ = self._count(int(atoms[0]), int(atoms[-1]))
-        return Costs(tuple(np.diff(atoms).tolist()), memory, work, total)
+        best: np.ndarray | None = None
+        pieces, least = self._count(low, high)[0], float("inf")
+        for graphlets in range(1, min(ticks.size + 1, _MOST_GRAPHLETS) + 1):
+            if pieces * graphlets >= least:
+                break
+            wanted = low + (high - low) * np.arange(1, graphlets) // graphlets
+            inner = np.unique(ticks[np.minimum(np.searchsorted(ticks, wanted), ticks.size - 1)])
+            cuts = np.concatenate([[low], inner, [high]]).astype(np.int64)
+            counts = [self._count(*between) for between in pairwise(cuts.tolist())]
+            work = sum(vertices for _, vertices in counts) + pieces * graphlets
+            if work < least and sum(_bytes(*count) for count in counts) <= self.memory:
+                best, least = cuts, work
+        return best
 
     def _count(self, low: int, high: int) -> tuple[float, float]:
         room = np.empty(high - low), np.empty(high - low)
