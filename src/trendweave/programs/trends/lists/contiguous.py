@@ -114,7 +114,7 @@ def find_steps(
         holds = tests.holds(preparation.edges[edges[pair]], has_previous) & readable[pair[1]]
         holds[1:] &= readable[pair[0]][:-1]
         steps |= holds.astype(steps.dtype) << steps.dtype.type(place)
-    begins = np.zeros(rows.tick.size, _bits_type(automaton.states))
+    begins = np.zeros(rows.tick.size, _bits_type(len(automaton.states)))
     for state in automaton.starting:
         begins |= readable[automaton.variable[state]].astype(begins.dtype) << begins.dtype.type(state)
     return steps, begins
@@ -276,14 +276,14 @@ class ContiguousBlock:
         given = self._given | {"place": np.array(BEGINNING), "found_range": of, "found_last": last}
         given |= {"starts": starts, "variables": variables}
         if self.plan.selection is not None:
-            loop, states = write_take(self.automaton, read_rule(self.plan)), self.automaton.states
-            given |= {"onward": np.empty((longest, states), np.int8), "end": np.empty((longest, states), np.int32)}
+            loop = write_take(self.automaton, read_rule(self.plan))
+            given["ahead"] = np.empty((longest, len(self.automaton.states)), np.int32)
         else:
             looks_ahead = windows_overlap(self.plan.window)
             shape = None if folds is None else folds.shape
             loop = write_walk(self.automaton, looks_ahead, windows.until is not None, shape)
             if looks_ahead:
-                given["ahead"] = np.empty((rows, self.automaton.states), np.int32)
+                given["ahead"] = np.empty((rows, len(self.automaton.states)), np.int32)
                 write_ends(self.automaton).run(given)
             given |= {"state": np.empty(longest, np.int32), "left": np.empty(longest, np.int64)}
             if folds is not None:
