@@ -119,16 +119,6 @@ class LinkTask:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Links:
-    """Links of one transition: the rows before and after."""
-
-    source_state: int
-    target_state: int
-    earlier: np.ndarray
-    later: np.ndarray
-
-
 def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
     """Link the rows of a piece.
 
@@ -144,7 +134,9 @@ def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
     order, repeats = order_states(task.template)
     # Per state, the rows that it was reached with, and the row that each has come from.
     reached: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
-    found: list[_Links] = []
+    # What links lead from and to, as row * states + state.
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    states = len(readable)
     for state in order:
         begun = _begin(task, state, readable[state], everywhere=bool(repeats[state]))
         for rows, first in reached.pop(state, ()):
@@ -153,11 +145,11 @@ def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
             pairs = linker(asked, room)
             if pairs is None:
                 return None
-            links = _Links(state, asked.state, asked.sources[pairs[0]], asked.targets[pairs[1]])
-            room -= links.earlier.size
-            found.append(links)
+            earlier, later = asked.sources[pairs[0]], asked.targets[pairs[1]]
+            room -= earlier.size
+            found.append((earlier * states + state, later * states + asked.state))
             if not repeats[asked.state]:
-                reached.setdefault(asked.state, []).append((links.later, begun[links.earlier]))
+                reached.setdefault(asked.state, []).append((later, begun[earlier]))
     return _join(task, readable, found)
 
 
@@ -321,13 +313,21 @@ def _find_windows(task: LinkTask, row: np.ndarray, state: np.ndarray) -> tuple[n
     return start, until
 
 
-def _join(task: LinkTask, readable: list[np.ndarray], found: Sequence[_Links]) -> TrendGraph:
+def _join(task: LinkTask, readable: list[np.ndarray], found: Sequence[tuple[np.ndarray, np.ndarray]]) -> TrendGraph:
     """The graph of all links, without those that no way from a beginning to an end passes."""
-    states = len(task.template.state_variable)
-    numbers = _number_vertices(task, readable, found)
-    row, state = numbers.key // states, numbers.key % states
+    template, states = task.template, len(readable)
+    # What can be a trend by itself is a vertex, too.
+    alone = [readable[one] * states + one for one in np.flatnonzero(template.is_start & template.is_final).tolist()]
+    before, after = (
+        np.concatenate([np.empty(0, np.int64), *side]) for side in ([b for b, _ in found], [a for _, a in found])
+    )
+    key, before, after = _number_vertices(task.rows.tick.size * states, before, after, alone)
+    row, state = key // states, key % states
     start, until = _find_windows(task, row, state)
-    edge_starts, edges = _order_edges(numbers, states, found)
+    if len(found) > 1:
+        starts, later = order_by_keys(before, after, key.size)
+        before, after = np.repeat(np.arange(key.size), np.diff(starts)), later
+    edge_starts, edges = order_by_keys(after, before, key.size)
     ends = np.asarray(task.template.is_final)[state] if task.keeps_ends else until != -NO_WINDOW
     kept = latest_before(edge_starts, edges, np.where(start != NO_WINDOW, 0, NOWHERE))[1] != NOWHERE
     kept &= latest_behind(edge_starts, edges, np.where(ends, 0, NOWHERE))[1] != NOWHERE
@@ -367,48 +367,19 @@ def _make_graph(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Numbers:
-    """Vertices as row * states + state, sorted, and the number of each where there is a place for all that could be."""
-
-    key: np.ndarray
-    dense: np.ndarray | None
-
-    def of(self, keys: np.ndarray) -> np.ndarray:
-        """The numbers of some of them."""
-        return np.searchsorted(self.key, keys) if self.dense is None else self.dense[keys]
-
-
-def _number_vertices(task: LinkTask, readable: list[np.ndarray], found: Sequence[_Links]) -> _Numbers:
-    """Number what is linked, and what can be a trend by itself."""
-    template = task.template
-    states = len(template.state_variable)
-    keys = [link.earlier * states + link.source_state for link in found]
-    keys += [link.later * states + link.target_state for link in found]
-    keys += [
-        readable[state] * states + state
-        for state in range(states)
-        if template.is_start[state] and template.is_final[state]
-    ]
-    places = task.rows.tick.size * states
-    if places <= _FEW_PLACES + _PLACES_PER_LINK * sum(part.size for part in keys):
+def _number_vertices(
+    places: int, before: np.ndarray, after: np.ndarray, alone: list[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The vertices among so many places, ascending, and the numbers of those that links lead from and to."""
+    parts = (before, after, *alone)
+    if places <= _FEW_PLACES + _PLACES_PER_LINK * sum(part.size for part in parts):
         present = np.zeros(places, np.bool_)
-        for part in keys:
+        for part in parts:
             present[part] = True
-        return _Numbers(np.flatnonzero(present), np.cumsum(present) - 1)
-    key = np.sort(np.concatenate([np.empty(0, np.int64), *keys]))
-    return _Numbers(key[np.append(True, key[1:] != key[:-1])] if key.size else key, None)
-
-
-def _order_edges(numbers: _Numbers, states: int, found: Sequence[_Links]) -> tuple[np.ndarray, np.ndarray]:
-    """The vertices before each vertex, ascending, and where they begin."""
-    count, nothing = numbers.key.size, np.empty(0, np.int64)
-    before = np.concatenate([nothing, *(numbers.of(link.earlier * states + link.source_state) for link in found)])
-    after = np.concatenate([nothing, *(numbers.of(link.later * states + link.target_state) for link in found)])
-    if len(found) > 1:
-        starts, later = order_by_keys(before, after, count)
-        before, after = np.repeat(np.arange(count), np.diff(starts)), later
-    return order_by_keys(after, before, count)
+        numbers = np.cumsum(present) - 1
+        return np.flatnonzero(present), numbers[before], numbers[after]
+    key = different_numbers(np.concatenate(parts))
+    return key, np.searchsorted(key, before), np.searchsorted(key, after)
 
 
 def order_states(template: Template) -> tuple[list[int], np.ndarray]:
