@@ -46,7 +46,6 @@ from trendweave.rows.times import as_steps, moving_span
 
 # What lists trends, or folds them on streams, is imported where it is used: most runs that aggregate do neither.
 if TYPE_CHECKING:
-    from trendweave.programs.trends.lists.contiguous import ListedParts
     from trendweave.programs.trends.lists.listing import TrendListing, WrittenTrends
 
 
@@ -173,7 +172,7 @@ class TrendLists(BoundTrends):
     def work(self) -> Work:
         return "trends"
 
-    def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends | ListedParts:
+    def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends:
         """The trends of prepared rows in batches. They are counted here."""
         if scope.guarded is not None:
             return self._of_ends[scope.guarded].show(rows, replace(scope, guarded=None))
@@ -185,10 +184,9 @@ class TrendLists(BoundTrends):
             options = TaskOptions(only=scope.windows, chunk=scope.chunk, device=self.device)
             with too_large_counts():
                 return list_contiguous(self.plan, self.preparation, rows, options, self.detection, self._make_writer)
-        from trendweave.programs.trends.lists.listing import WrittenTrends
+        from trendweave.programs.trends.lists.listing import write_trends
 
-        listing = count_and_list(self, rows, scope, self.detection)
-        return WrittenTrends(listing, self._make_writer(listing.counted.task.rows, listing.counted.group_columns))
+        return write_trends(count_and_list(self, rows, scope, self.detection), self._make_writer)
 
     def _make_writer(self, rows: EncodedRows, groups: list[pa.Array]) -> TrendWriter:
         columns = (self.base, self.events, self.time, self.type, self.numbers)

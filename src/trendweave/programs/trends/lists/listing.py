@@ -7,9 +7,9 @@ Then it is walked for each window, and dropped.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -50,6 +50,7 @@ from trendweave.programs.trends.lists.walking import (
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.shown_trends import FoldedTrends, ShownTrends
 from trendweave.results.trend_table import TrendWriter
+from trendweave.rows.encoded import EncodedRows
 
 _LOG = logging.getLogger("trendweave")
 _Trends = TypeVar("_Trends", bound=ShownTrends | FoldedTrends)
@@ -255,26 +256,29 @@ class TrendListing:
         )
 
 
+#: Makes the writer of some rows, of whose partitions or groups the grouping attributes are given.
+MakeWriter: TypeAlias = Callable[[EncodedRows, list[pa.Array]], TrendWriter]
+
+
 @dataclass(frozen=True, slots=True)
 class WrittenTrends:
-    """Trends as record batches, built while they are asked for. `trends`: how many there will be, None where it turns
-    out only on the way."""
+    """Trends as record batches, which are built while they are asked for. `trends`: how many there will be, None where
+    it turns out only on the way."""
 
-    listing: TrendListing
-    writer: TrendWriter
+    trends: int | None
+    batches: Callable[[], Iterator[pa.RecordBatch]]
 
-    @property
-    def trends(self) -> int | None:
-        return self.listing.trends
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Build and write the trends, some at a time."""
-        columns = self.writer.columns
-        listing = self.listing
+def write_trends(listing: TrendListing, make_writer: MakeWriter) -> WrittenTrends:
+    """The trends of a listing as record batches."""
+    writer = make_writer(listing.counted.task.rows, listing.counted.group_columns)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        columns = writer.columns
         found = listing.fold_trends(columns) if isinstance(columns, EachColumns) else listing.find_trends()
-        for trends in found:
-            if trends.count:
-                yield self.writer.write(trends)
+        return (writer.write(trends) for trends in found if trends.count)
+
+    return WrittenTrends(listing.trends, batches)
 
 
 def list_trends(
