@@ -10,7 +10,7 @@ import numpy as np
 from trendweave.gpu.card import find_card, memory_told, refuse_work
 from trendweave.gpu.matching.links import CardLinks
 from trendweave.kernels.lists.graph import ALL, CHECKED, NO_WINDOW, list_windows
-from trendweave.kernels.lists.walk import START, Entries, count_paths, new_walk, walk_back
+from trendweave.kernels.lists.walk import Entries, count_paths, new_walk
 from trendweave.programs.trends.lists.choosing import share_all
 from trendweave.programs.trends.lists.counting import (
     UNKNOWN,
@@ -21,7 +21,7 @@ from trendweave.programs.trends.lists.counting import (
 )
 from trendweave.programs.trends.lists.edges import NotLinkedError, link_on_card, why_not_linked
 from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
-from trendweave.programs.trends.lists.walking import make_buffers, take_entries
+from trendweave.programs.trends.lists.walking import take_entries, walk_entries
 
 #: Windows in which trends may end, of all events together, that are looked at.
 MOST_WINDOWS = 1 << 26
@@ -95,14 +95,13 @@ def _count_entries(part: SegmentGraph, group: np.ndarray, mode: int) -> WindowEn
 
 def _count_by_walking(part: SegmentGraph, entries: Entries, counts: np.ndarray) -> bool:
     """Count trends of windows that overlap much, unless they are too many."""
-    walk, buffers, progress = new_walk(part.graph, marks=False), make_buffers(part), START
-    total, trends = 0, 1
-    while trends and total <= MOST_COUNTED:
-        given = ALL, None, progress, part.begun, True, None
-        trends, progress = walk_back(part.graph, None, entries, walk, buffers, *given)
-        np.add.at(counts, buffers.entry[:trends], 1)
+    total = 0
+    for found, trends, _ in walk_entries(part, entries, ALL):
+        np.add.at(counts, found.entry[:trends], 1)
         total += trends
-    return trends == 0
+        if total > MOST_COUNTED:
+            return False
+    return True
 
 
 def _find_entries(part: SegmentGraph, group: np.ndarray) -> WindowEntries:

@@ -24,7 +24,7 @@ from trendweave.kernels.lists.pieces import (
     find_begins,
 )
 from trendweave.kernels.lists.sample import WindowSampler
-from trendweave.kernels.lists.walk import START, Entries, Found, Share, new_walk, walk_back
+from trendweave.kernels.lists.walk import START, Entries, Found, Progress, Share, new_walk, walk_back
 from trendweave.programs.trends.detection import Detection, Strategy
 from trendweave.programs.trends.lists.choosing import NO_LIMIT, share_all
 from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, WindowEntries, join_arrays
@@ -72,21 +72,39 @@ def walk_trends(
     Yields:
         Trends, at least one at a time.
     """
-    inside = entries.find_segments(part.first, part.end)
-    local = take_entries(part, entries, inside, share)
-    buffers, lengths = make_buffers(part), bool(share.min_length.any())
+    local = take_entries(part, entries, entries.find_segments(part.first, part.end), share)
     # A quarter of the memory for pieces: the graph has half of it, and buffers and batches need some.
     for chosen, pieces in plan_walks(part.graph, mode, detection.memory // 4, local, strategy):
         some = local.take(chosen)
-        begun = None if lengths or pieces is not None else part.begun
-        walk, progress = new_walk(part.graph, lengths, begun is None, pieces is not None), START
-        while True:
-            given = mode, part.covers, progress, begun, part.at_ends and pieces is None, pieces
-            trends, progress = walk_back(part.graph, part.steps, some, walk, buffers, *given)
-            if trends == 0:
-                break
-            starts = buffers.starts[: trends + 1].copy()
-            yield FoundTrends(buffers.vertices[: starts[-1]], starts, some.place[buffers.entry[:trends]])
+        for found, trends, _ in walk_entries(part, some, mode, pieces):
+            if trends:
+                starts = found.starts[: trends + 1].copy()
+                yield FoundTrends(found.vertices[: starts[-1]], starts, some.place[found.entry[:trends]])
+
+
+def walk_entries(
+    part: SegmentGraph, entries: Entries, mode: int, pieces: Pieces | None = None
+) -> Iterator[tuple[Found, int, Progress]]:
+    """Find the trends of some entries.
+
+    Args:
+        part: The graph.
+        entries: The entries.
+        mode: ALL, COMPLETE or CHECKED.
+        pieces: Of which trends are joined; None: they are walked from vertex to vertex.
+
+    Yields:
+        The same buffers again and again, how many trends they hold, and where the walk stands: none at the end.
+    """
+    lengths = bool(entries.share.min_length.any())
+    begun = None if lengths or pieces is not None else part.begun
+    walk, buffers = new_walk(part.graph, lengths, begun is None, pieces is not None), make_buffers(part)
+    given, progress, trends = (begun, part.at_ends and pieces is None, pieces), START, 1
+    while trends:
+        trends, progress = walk_back(
+            part.graph, part.steps, entries, walk, buffers, mode, part.covers, progress, *given
+        )
+        yield buffers, trends, progress
 
 
 def choose_strategy(
@@ -111,14 +129,12 @@ def find_longest(part: SegmentGraph, entries: WindowEntries, entry: int, mode: i
     share, complete = share_all(1), np.empty(0, np.int64)
     share.quota[:], share.min_length[:] = wanted + 1, NO_LIMIT
     local = take_entries(part, entries, np.array([entry]), share)._replace(place=np.zeros(1, np.int64))
-    walk, buffers = new_walk(part.graph, lengths=True), make_buffers(part)
     while True:
-        lengths, progress, trends = list[np.ndarray](), START, 1
-        while trends:
-            given = mode, part.covers, progress, None, False, None
-            trends, progress = walk_back(part.graph, part.steps, local, walk, buffers, *given)
-            lengths.append(np.diff(buffers.starts[: trends + 1]))
-        together, left_out = join_arrays(lengths), int(progress.left_out)
+        lengths, left_out = list[np.ndarray](), 0
+        for found, trends, progress in walk_entries(part, local, mode):
+            lengths.append(np.diff(found.starts[: trends + 1]))
+            left_out = int(progress.left_out)
+        together = join_arrays(lengths)
         if together.size >= wanted:
             missing = wanted - complete.size
             return np.sort(np.concatenate([complete, np.full(missing, share.min_length[0])]))[::-1]
