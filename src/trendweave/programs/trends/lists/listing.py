@@ -33,7 +33,6 @@ from trendweave.programs.trends.lists.choosing import (
     share_sample,
 )
 from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, choose_mode, lay_out
-from trendweave.programs.trends.lists.graph_counts import find_graphs
 from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
 from trendweave.programs.trends.lists.match_conditions import MatchConditions
 from trendweave.programs.trends.lists.once import EachOnce
@@ -43,6 +42,7 @@ from trendweave.programs.trends.lists.walking import (
     FoundTrends,
     choose_strategy,
     draw_trends,
+    find_graphs,
     find_longest,
     name_seeds,
     walk_trends,

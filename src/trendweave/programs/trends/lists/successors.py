@@ -14,7 +14,7 @@ import numpy as np
 
 from trendweave.kernels import NO_MATCH, Rows, Selection, Template
 from trendweave.kernels.lists.graph import NO_WINDOW, NOWHERE, TrendGraph, latest_before, latest_behind, order_by_keys
-from trendweave.programs.trends.lists.conditions import Candidates, LinkCondition, Linker
+from trendweave.programs.trends.lists.edges import Candidates, LinkCondition, Linker
 from trendweave.rows.codes import different_numbers
 from trendweave.rows.segments import can_be_read
 
