@@ -29,7 +29,6 @@ from trendweave.kernels.inputs import (
     Selection,
     Template,
 )
-from trendweave.kernels.pair_test import pair_holds
 from trendweave.kernels.searching import first_not_below
 from trendweave.kernels.stopping import heed_stop, is_to_stop
 
@@ -204,7 +203,7 @@ class Steps(NamedTuple):
     operator: np.ndarray  # int64[.]
     codes: np.ndarray  # int64[., n]
     guards: np.ndarray  # int64[., n]: ticks before which predecessors of a row are out
-    pairs: np.ndarray
+    pairs: np.ndarray  # int64[., 4]: columns of the codes of both rows, where their answers begin, and width of a line
     answers: np.ndarray
     variable: np.ndarray  # int64[q]
     selection: int
@@ -289,7 +288,11 @@ def accepts(steps, transition, previous, following):
         if not compares(steps.operator[t], codes[steps.previous[t], previous], codes[steps.following[t], following]):
             return False
     pair = steps.pair[transition]
-    return pair < 0 or pair_holds(steps.pairs, pair, steps.answers, codes, previous, following)
+    if pair < 0:
+        return True
+    # What GRETA decides anew for each edge was decided once for each pair of different values.
+    line = steps.pairs[pair, 2] + codes[steps.pairs[pair, 0], previous] * steps.pairs[pair, 3]
+    return steps.answers[line + codes[steps.pairs[pair, 1], following]] != 0
 
 
 @inlined_late

@@ -171,7 +171,7 @@ class WaitingTrends:
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
-    """Keeps so many trends per window and group: the first ones found, the longest, or those of the smallest marks."""
+    """Keeps so many trends per window and group: the longest, or those of the smallest marks."""
 
     choice: Choice
     rows: EncodedRows
@@ -195,8 +195,6 @@ class Chooser:
         return trends.take(np.sort(order[rank < self.choice.count]))
 
     def _ranks(self, trends: ShownTrends) -> tuple[np.ndarray, ...]:
-        if self.choice.kind == "limit":
-            return ()
         marks = self._marks(trends)
         return (marks,) if self.choice.kind == "sample" else (marks, -trends.lengths)
 
