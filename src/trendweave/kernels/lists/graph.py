@@ -82,22 +82,6 @@ def find_bounds(graph: TrendGraph | Rows, segment: np.ndarray, window: np.ndarra
 
 
 @inner
-def _order_by_keys(keys, values, place, ordered):
-    for i in range(keys.size):
-        ordered[place[keys[i]]] = values[i]
-        place[keys[i]] += 1
-
-
-def order_by_keys(keys: np.ndarray, values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Order values by their keys, which are below `count`; those of one key stay in their order. Returns where those of
-    each key begin, with the end of the last, and the values."""
-    starts, ordered = np.zeros(count + 1, np.int64), np.empty(keys.size, np.int32)
-    np.cumsum(np.bincount(keys, minlength=count), out=starts[1:])
-    _order_by_keys(keys, values, starts[:-1].copy(), ordered)
-    return starts, ordered
-
-
-@inner
 def _list_windows(starts, first, last, segment, window):
     found = 0
     for s in range(starts.size - 1):

@@ -213,7 +213,7 @@ def walk_back(graph, steps, entries, walk, found, mode, covers, progress, begun,
                             if pieces is not None:
                                 size = path_size(walk, pieces, depth)
                             if trends == found.entry.size or used + size > found.vertices.size:
-                                return trends, Progress(entry, end, depth, arrived, shown, shortest, seen, left_out)
+                                return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
                             if pieces is None:
                                 write_path(path, depth, found.vertices, used)
                             else:
@@ -254,7 +254,7 @@ def walk_back(graph, steps, entries, walk, found, mode, covers, progress, begun,
                 depth += 1
         entry += 1
         depth = NEW
-    return trends, Progress(entry, end, depth, arrived, shown, shortest, seen, left_out)
+    return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
 
 
 @inner

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trendweave.kernels import NO_MATCH, Rows, Selection, Template
-from trendweave.kernels.lists.graph import NO_WINDOW, NOWHERE, TrendGraph, latest_before, latest_behind, order_by_keys
+from trendweave.kernels.lists.graph import NO_WINDOW, NOWHERE, TrendGraph, latest_before, latest_behind
+from trendweave.kernels.numbering import number_present
+from trendweave.kernels.sorting import stable_order
 from trendweave.programs.trends.lists.edges import Candidates, LinkCondition, Linker
 from trendweave.rows.codes import different_numbers
 from trendweave.rows.segments import can_be_read
@@ -318,19 +320,25 @@ def _join(task: LinkTask, readable: list[np.ndarray], found: Sequence[tuple[np.n
     template, states = task.template, len(readable)
     # What can be a trend by itself is a vertex, too.
     alone = [readable[one] * states + one for one in np.flatnonzero(template.is_start & template.is_final).tolist()]
-    before, after = (
-        np.concatenate([np.empty(0, np.int64), *side]) for side in ([b for b, _ in found], [a for _, a in found])
-    )
-    key, before, after = _number_vertices(task.rows.tick.size * states, before, after, alone)
+    ends = [side[0] for side in found] + [side[1] for side in found]
+    keys, links = np.concatenate([np.empty(0, np.int64), *ends, *alone]), sum(side.size for side, _ in found)
+    places = task.rows.tick.size * states
+    if places <= _FEW_PLACES + _PLACES_PER_LINK * keys.size:
+        numbers, key = number_present(keys, places)
+    else:
+        key = different_numbers(keys)
+        numbers = np.searchsorted(key, keys)
+    earlier, later = numbers[:links], numbers[links : 2 * links]
     row, state = key // states, key % states
     start, until = _find_windows(task, row, state)
     if len(found) > 1:
-        starts, later = order_by_keys(before, after, key.size)
-        before, after = np.repeat(np.arange(key.size), np.diff(starts)), later
-    edge_starts, edges = order_by_keys(after, before, key.size)
-    ends = np.asarray(task.template.is_final)[state] if task.keeps_ends else until != -NO_WINDOW
+        order = stable_order(earlier, key.size)[0]
+        earlier, later = earlier[order], later[order]
+    order, edge_starts = stable_order(later, key.size)
+    edges = earlier[order].astype(np.int32)
+    final = np.asarray(template.is_final)[state] if task.keeps_ends else until != -NO_WINDOW
     kept = latest_before(edge_starts, edges, np.where(start != NO_WINDOW, 0, NOWHERE))[1] != NOWHERE
-    kept &= latest_behind(edge_starts, edges, np.where(ends, 0, NOWHERE))[1] != NOWHERE
+    kept &= latest_behind(edge_starts, edges, np.where(final, 0, NOWHERE))[1] != NOWHERE
     if not kept.all():
         new_number, after = np.cumsum(kept) - 1, np.repeat(np.arange(row.size), np.diff(edge_starts))
         kept_edges = kept[edges] & kept[after]
@@ -365,21 +373,6 @@ def _make_graph(
         edges,
         np.searchsorted(row, rows.segment_starts),
     )
-
-
-def _number_vertices(
-    places: int, before: np.ndarray, after: np.ndarray, alone: list[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The vertices among so many places, ascending, and the numbers of those that links lead from and to."""
-    parts = (before, after, *alone)
-    if places <= _FEW_PLACES + _PLACES_PER_LINK * sum(part.size for part in parts):
-        present = np.zeros(places, np.bool_)
-        for part in parts:
-            present[part] = True
-        numbers = np.cumsum(present) - 1
-        return np.flatnonzero(present), numbers[before], numbers[after]
-    key = different_numbers(np.concatenate(parts))
-    return key, np.searchsorted(key, before), np.searchsorted(key, after)
 
 
 def order_states(template: Template) -> tuple[list[int], np.ndarray]:

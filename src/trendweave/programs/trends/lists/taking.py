@@ -18,6 +18,7 @@ from trendweave.kernels.lists.contiguous import Rule
 from trendweave.kernels.lists.folds import Folds
 from trendweave.kernels.lists.graph import NOWHERE, find_bounds, latest_behind, list_windows
 from trendweave.kernels.lists.take import NOTHING_TAKEN, TakeShape, new_ways, write_judging, write_take
+from trendweave.kernels.sorting import stable_order
 from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.lists.choosing import NO_LIMIT
 from trendweave.programs.trends.lists.counting import CountedTrends, WindowEntries
@@ -129,9 +130,7 @@ def _describe_graph(part: SegmentGraph, places: np.ndarray) -> dict[str, Any]:
     graph = part.graph
     later = np.repeat(np.arange(graph.row.size, dtype=np.int32), np.diff(graph.edge_starts))
     place = places[part.row]
-    order = np.argsort(graph.edges, kind="stable")
-    starts = np.zeros(graph.row.size + 1, np.int64)
-    np.cumsum(np.bincount(graph.edges, minlength=graph.row.size), out=starts[1:])
+    order, starts = stable_order(graph.edges, graph.row.size)
     if starts[-1] and (np.diff(starts) > 1).any():
         order = np.lexsort((place[later], part.variable[later], graph.tick[later], graph.edges))
     names = ("tick", "window_first", "start_from", "end_until", "segment_starts")

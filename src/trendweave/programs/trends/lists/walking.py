@@ -105,9 +105,8 @@ def walk_entries(
     walk, buffers = new_walk(part.graph, lengths, begun is None, pieces is not None), make_buffers(part)
     given, progress, trends = (begun, part.at_ends and pieces is None, pieces), START, 1
     while trends:
-        trends, progress = walk_back(
-            part.graph, part.steps, entries, walk, buffers, mode, part.covers, progress, *given
-        )
+        trends, reached = walk_back(part.graph, part.steps, entries, walk, buffers, mode, part.covers, progress, *given)
+        progress = Progress(*reached)
         yield buffers, trends, progress
 
 
