@@ -373,14 +373,8 @@ def mark_ends_behind(graph, steps, low, high, marks):
             marks[u] |= END_BEHIND
 
 
-def reduce_edges(edge_starts: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """See `_reduce_edges`."""
-    starts, used, kept = _reduce_edges(edge_starts, edges)
-    return starts, kept[:used].copy()
-
-
 @outer
-def _reduce_edges(edge_starts, edges):
+def reduce_edges(edge_starts, edges):
     """Only the edges p -> e for which no path leads from p to e over a third vertex (CET, Definition 4: events that
     are adjacent in a complete trend).
 
@@ -426,7 +420,7 @@ def _reduce_edges(edge_starts, edges):
             for i in range((used - first) // 2):
                 kept[first + i], kept[used - 1 - i] = kept[used - 1 - i], kept[first + i]
         kept_starts[e + 1] = used
-    return kept_starts, used, kept
+    return kept_starts, kept[:used].copy()
 
 
 @inner
