@@ -129,13 +129,8 @@ class TrendListing:
         Raises:
             ExecutionError: TW412 after more than `max_trends`, where their number was not known beforehand.
         """
-        if not self.counted.entries.size:
-            return
-        if self.is_counted and not self.closes:
-            for part in self.graphs.parts():
-                yield from self._find_in(part)
-            return
-        yield from self._check_shown(self._choose())
+        if self.counted.entries.size:
+            yield from self._check_shown(self._choose())
 
     def _check_shown(self, found: Iterator[_Trends]) -> Iterator[_Trends]:
         shown, most = 0, self.detection.max_trends
@@ -163,7 +158,7 @@ class TrendListing:
         else:
             taken = self._select(self._find_some(self.graphs.parts()))
         choice = self.plan.choice
-        if choice is None:
+        if choice is None or (self.is_counted and not self.closes):  # then all that are found are chosen
             yield from taken
             return
         if choice.kind == "limit":
