@@ -47,7 +47,7 @@ from trendweave.programs.trends.lists.listing import (
     write_trends,
 )
 from trendweave.programs.trends.lists.selection import read_rule
-from trendweave.programs.trends.lists.walking import TRENDS_AT_ONCE, TRENDS_PER_VERTEX, VERTICES_AT_ONCE
+from trendweave.programs.trends.lists.walking import make_buffers
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.partials import Component, Partials, TaskResult, merge_results
 from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends
@@ -275,10 +275,8 @@ class ContiguousBlock:
     def find(self, folds: Folds | None) -> Iterator[ShownTrends | FoldedTrends]:
         """Find the trends that the query shows. With folds they are folded on the way; otherwise events are listed."""
         windows, rows, longest = self.windows, self.steps.size, self.windows.longest
-        most = max(1, min(TRENDS_AT_ONCE, TRENDS_PER_VERTEX * rows))
-        of, last = np.empty((2, most), np.int64)
-        starts = np.empty(most + 1, np.int64)
-        variables = np.empty(0 if folds is not None else max(min(VERTICES_AT_ONCE, 4 * most), longest), np.int32)
+        of, starts, variables = make_buffers(rows, longest)
+        last = np.empty_like(of)
         given = self._given | {"place": np.array(BEGINNING), "found_range": of, "found_last": last}
         given |= {"starts": starts, "variables": variables}
         if self.plan.selection is not None:
@@ -294,7 +292,7 @@ class ContiguousBlock:
             given |= {"state": np.empty(longest, np.int32), "left": np.empty(longest, np.int64)}
             if folds is not None:
                 given |= folds.name_columns() | folds.name_cells("stack", "stack_real", longest)
-                given |= folds.name_cells("whole", "real", most)
+                given |= folds.name_cells("whole", "real", of.size)
         while count := loop.run(given):
             # Of single trends, the time of the last event tells the window.
             keys = windows.window[of[:count]] if windows.moments is None else windows.moments[last[:count]]

@@ -107,7 +107,7 @@ def take_trends(
     judge = None
     if demands is not None:
         judge = Judge(part, selector.rule, demands, given)
-    buffers, loop = make_buffers(part), write_take(shape)
+    buffers, loop = make_buffers(part.row.size, part.largest_segment), write_take(shape)
     state = np.array([0, -1, NOTHING_TAKEN, -1, 0, 0])
     cells = folds.cells(buffers.entry.size)
     asked = given | new_ways(part.row.size) | _name_folds(folds, part, cells)

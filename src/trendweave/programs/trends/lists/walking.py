@@ -102,7 +102,8 @@ def walk_entries(
     """
     lengths = bool(entries.share.min_length.any())
     begun = None if lengths or pieces is not None else part.begun
-    walk, buffers = new_walk(part.graph, lengths, begun is None, pieces is not None), make_buffers(part)
+    walk = new_walk(part.graph, lengths, begun is None, pieces is not None)
+    buffers = make_buffers(part.row.size, part.largest_segment)
     given, progress, trends = (begun, part.at_ends and pieces is None, pieces), START, 1
     while trends:
         trends, reached = walk_back(part.graph, part.steps, entries, walk, buffers, mode, part.covers, progress, *given)
@@ -146,11 +147,10 @@ def find_longest(part: SegmentGraph, entries: WindowEntries, entry: int, mode: i
         complete, share.min_length[:] = together, left_out
 
 
-def make_buffers(part: SegmentGraph) -> Found:
-    """Make buffers for the trends of a graph; each of them fits."""
-    vertices = part.graph.row.size
+def make_buffers(vertices: int, longest: int) -> Found:
+    """Make buffers for the trends of so many vertices, the longest of which fits."""
     trends = max(1, min(TRENDS_AT_ONCE, TRENDS_PER_VERTEX * vertices))
-    room = max(min(VERTICES_AT_ONCE, 4 * trends), part.largest_segment)
+    room = max(min(VERTICES_AT_ONCE, 4 * trends), longest)
     return Found(np.empty(trends, np.int64), np.empty(trends + 1, np.int64), np.empty(room, np.int32))
 
 
