@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
@@ -376,39 +377,23 @@ def _make_graph(
 
 
 def order_states(template: Template) -> tuple[list[int], np.ndarray]:
-    """Put states after those that lead to them.
+    """Put states after those that lead to them, as far as that can be.
 
     Args:
         template: A template.
 
     Returns:
-        The states in order, and of each state whether ways lead from it back to itself: such states have no order
-        among each other.
+        The states in order, and of each state whether another one leads to it that does not come before it, or it leads
+        to itself.
     """
-    count = len(template.state_variable)
-    steps = [(s, t) for s, t in zip(template.source.tolist(), template.target.tolist(), strict=True) if s != t]
-    repeats = np.zeros(count, np.bool_)
-    repeats[[s for s, t in zip(template.source.tolist(), template.target.tolist(), strict=True) if s == t]] = True
-    first = _strip(steps, count)
-    last = _strip([(t, s) for s, t in steps], count)[::-1] if len(first) < count else []
-    known = set(first)
-    last = [state for state in last if state not in known]
-    # What is left lies on ways that lead back, or between them.
-    between = [state for state in range(count) if state not in known.union(last)]
-    repeats[between] = True
-    return [*first, *between, *last], repeats
-
-
-def _strip(steps: Sequence[tuple[int, int]], count: int) -> list[int]:
-    """The states that no way back leads to, after those that lead to them."""
-    before, after = [0] * count, [list[int]() for _ in range(count)]
-    for source, target in steps:
-        before[target] += 1
-        after[source].append(target)
-    found = [state for state in range(count) if not before[state]]
-    for state in found:
-        for target in after[state]:
-            before[target] -= 1
-            if not before[target]:
-                found.append(target)
-    return found
+    before: dict[int, list[int]] = {state: [] for state in range(len(template.state_variable))}
+    for source, target in zip(template.source.tolist(), template.target.tolist(), strict=True):
+        if source != target:
+            before[target].append(source)
+    try:
+        order = list(TopologicalSorter(before).static_order())
+    except CycleError:
+        order = list(before)  # they are numbered by their distance from the beginning
+    place, repeats = np.argsort(order), np.zeros(len(order), np.bool_)
+    repeats[template.target[place[template.source] >= place[template.target]]] = True
+    return order, repeats
