@@ -18,6 +18,7 @@ import numpy as np
 
 from trendweave.kernels.lists.sample import mark_at_random
 from trendweave.kernels.lists.walk import Share
+from trendweave.kernels.sorting import stable_order
 from trendweave.planning.plan import Choice
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.aggregates import PartitionTask
@@ -45,10 +46,7 @@ def share_sample(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: S
     share = share_all(place.size)
     share.quota[:] = 0
     picks = [np.empty(0, np.int64)] * place.size
-    order = np.argsort(place, kind="stable")
-    for members in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
-        if not members.size:
-            continue
+    for members in _group(place):
         source = random.Random(seeds[members[0]])
         ends = list(accumulate(int(counts[entry]) for entry in members))
         if ends[-1] <= wanted:
@@ -71,6 +69,12 @@ def share_sample(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: S
     return share._replace(picks=np.concatenate([share.picks, *picks]))
 
 
+def _group(place: np.ndarray) -> list[np.ndarray]:
+    """The entries of each place."""
+    order, starts = stable_order(place, int(place.max(initial=-1)) + 1)
+    return [members for members in np.split(order, starts[1:-1]) if members.size]
+
+
 def _draw_distinct(source: random.Random, below: int, wanted: int) -> list[int]:
     """Different random numbers, sorted."""
     if below < 1 << 62:
@@ -84,10 +88,7 @@ def _draw_distinct(source: random.Random, below: int, wanted: int) -> list[int]:
 def share_longest(place: np.ndarray, lengths: list[np.ndarray], wanted: int) -> Share:
     """`lengths` are those of each entry's longest trends, as many as are wanted, longest first."""
     share = share_all(place.size)
-    order = np.argsort(place, kind="stable")
-    for members in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
-        if not members.size:
-            continue
+    for members in _group(place):
         together = np.sort(np.concatenate([lengths[entry] for entry in members]))[::-1][:wanted]
         least = int(together[-1]) if together.size else 0
         left = int((together == least).sum())
