@@ -41,7 +41,6 @@ from trendweave.results.types import Numbers
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import ASKED, NUMBER, TIME, EncodedRows, encode_rows
 from trendweave.rows.segments import bit_of
-from trendweave.rows.sessions import SessionNumbers
 from trendweave.rows.times import as_steps, moving_span
 
 # What lists trends, or folds them on streams, is imported where it is used: most runs that aggregate do neither.
@@ -390,18 +389,7 @@ class ListedAggregates(TrendAggregates):
         listing = count_and_list(self, rows, scope, replace(self.detection, max_trends=most))
         encoded = listing.counted.task.rows
         folded = fold_columns(self.plan, self.plan.aggregates, self.preparation.values, encoded.table)
-        windows = listing.counted.windows
-        if isinstance(windows, SessionNumbers):
-            # By number: sessions of several partitions may have the same times.
-            found = (
-                replace(one, window=windows.of_tick[encoded.tick[one.rows[one.starts[:-1]]]])
-                for one in listing.find_trends()
-            )
-            partials = aggregate_trends(folded, found)
-        else:
-            partials = aggregate_trends(folded, listing.fold_trends(folded))
-        if isinstance(windows, SessionNumbers):
-            partials = replace(partials, window=windows.keys(partials.window))
+        partials = aggregate_trends(folded, listing.fold_trends(folded))
         groups = [pc.take(column, pa.array(partials.group)) for column in listing.counted.group_columns]
         keys = listing.counted.task.rows.label_windows(self.plan.window, partials.window)
         return TaskResult(replace(partials, window=keys), groups)

@@ -188,7 +188,7 @@ class Chooser:
         """Choose among trends."""
         place = trends.group
         if trends.count:
-            _, place = np.unique(places_of(trends, self.rows), axis=0, return_inverse=True)
+            _, place = np.unique(places_of(trends), axis=0, return_inverse=True)
             place = place.reshape(-1)
         # The last key counts most; what is equal in all of them stays in the order in which it was found.
         order = np.lexsort((*self._ranks(trends), place))
@@ -209,12 +209,9 @@ class Chooser:
         return marks
 
 
-def places_of(trends: ShownTrends, rows: EncodedRows) -> np.ndarray:
-    """What tells the window and group of each trend; sessions of several partitions may have the same times."""
-    places = [trends.window, trends.group]
-    if trends.window.ndim > 1:
-        places.append(find_partitions(rows, trends))
-    return np.column_stack(places)
+def places_of(trends: ShownTrends) -> np.ndarray:
+    """What tells the window and group of each trend."""
+    return np.column_stack([trends.window, trends.group])
 
 
 def _seed_partitions(seed: int, preparation: Preparation, rows: EncodedRows) -> np.ndarray:

@@ -164,7 +164,7 @@ class TrendListing:
         if choice.kind == "limit":
             limits = Limits.of(self._places(), choice.count)
             for trends in taken:
-                yield limits.apply(trends, places_of(trends, self.counted.task.rows))
+                yield limits.apply(trends, places_of(trends))
                 if self.closes:
                     limits.close(self.share)
                 if not limits.left.any():
@@ -181,10 +181,7 @@ class TrendListing:
         """What tells the window and group of each entry, as its trends show them."""
         entries = self.counted.entries
         ahead = self.once.ahead if self.once is not None and self.once.windows.from_first else 0
-        keys = self.counted.windows.keys(entries.window) + ahead
-        if keys.ndim == 1:
-            return np.column_stack([keys, entries.group])
-        return np.column_stack([keys, entries.group, self.counted.partitions[entries.segment]])
+        return np.column_stack([self.counted.windows.keys(entries.window) + ahead, entries.group])
 
     def _find_some(self, parts: Iterable[SegmentGraph]) -> Iterator[ShownTrends | None]:
         """Trends that meet the conditions on whole matches; None where those of some partitions are complete."""

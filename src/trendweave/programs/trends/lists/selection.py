@@ -157,10 +157,7 @@ def taken_until(rule: Rule, trends: ShownTrends, ticks: np.ndarray) -> np.ndarra
 
 
 def _windows(rule: Rule, trends: ShownTrends) -> np.ndarray:
-    if not rule.by_window:
-        return np.zeros(trends.count, np.int64)
-    # A session is told by its first and last time; those of one partition also by the first alone.
-    return trends.window if trends.window.ndim == 1 else np.ascontiguousarray(trends.window[:, 0])
+    return trends.window if rule.by_window else np.zeros(trends.count, np.int64)
 
 
 @dataclass(slots=True)

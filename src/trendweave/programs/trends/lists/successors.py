@@ -189,9 +189,8 @@ def _begin(task: LinkTask, state: int, readable: np.ndarray, everywhere: bool) -
 def _find_readable(task: LinkTask) -> list[np.ndarray]:
     """Per state the rows that can be read in it, in some window."""
     rows = task.rows
-    letters = rows.letters if rows.letters.ndim == 2 else rows.letters[:, None]
     inside, variables = rows.window_first <= rows.window_last, task.template.state_variable.tolist()
-    known = {one: np.flatnonzero(can_be_read(letters, one) & inside) for one in set(variables)}
+    known = {one: np.flatnonzero(can_be_read(rows.letters, one) & inside) for one in set(variables)}
     return [known[one] for one in variables]
 
 
