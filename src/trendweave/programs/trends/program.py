@@ -24,7 +24,7 @@ from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResul
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.detection import DEFAULTS, LIMITS, Detection, Limits
-from trendweave.programs.trends.lists.aggregating import DistinctValues, aggregate_trends
+from trendweave.programs.trends.lists.aggregating import aggregate_trends, find_distinct_values
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts, EitherSteps, Select, SelectionSteps
 from trendweave.programs.trends.lists.selection import read_rule, taken_until
 from trendweave.programs.trends.lists.undecided import OpenBeginnings, find_certain, find_waiting
@@ -69,8 +69,7 @@ class TrendAggregates(BoundTrends):
                 counted = count_contiguous(self.plan, self.preparation, rows, options)
                 if counted is not None:
                     return counted
-            find_distinct = DistinctValues(DEFAULTS.memory)
-            return PartitionTask(self.plan, self.preparation, rows, options, find_distinct).run()
+            return PartitionTask(self.plan, self.preparation, rows, options, find_distinct_values).run()
         except CountTooLargeError as error:
             hint = 'ask for numbers="float64", or use smaller windows'
             raise ExecutionError([Problem("TW403", str(error), hint)]) from error

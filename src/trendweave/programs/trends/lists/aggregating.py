@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,7 @@ from trendweave.kernels.lists.walk import new_walk
 from trendweave.planning.plan import AggregateColumn
 from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.conjunction import SegmentPartials
+from trendweave.programs.trends.detection import DEFAULTS
 from trendweave.programs.trends.kernel_inputs import Piece
 from trendweave.programs.trends.lists.counting import CountedTrends, WindowEntries
 from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
@@ -113,44 +113,38 @@ def _check_sums(numbers: list[np.ndarray | None], merged: Partials) -> None:
             raise ExecutionError([Problem("TW402", message, "use AVG, smaller windows, or CAST the column to BIGINT")])
 
 
-@dataclass(frozen=True, slots=True)
-class DistinctValues:
-    """Finds distinct values of the pieces of a task. `memory`: bytes that graphs of events may use."""
+def find_distinct_values(
+    task: PartitionTask, piece: Piece, group: np.ndarray, windows: WindowNumbers, found: SegmentPartials
+) -> dict[int, Component]:
+    """Find the different values of the events that lie in any trend of each entry.
 
-    memory: int
+    Args:
+        task: The task, whose plan counts distinct values.
+        piece: One of its pieces.
+        group: The group of each segment.
+        windows: How windows are numbered.
+        found: The windows of segments that have trends.
 
-    def __call__(
-        self, task: PartitionTask, piece: Piece, group: np.ndarray, windows: WindowNumbers, found: SegmentPartials
-    ) -> dict[int, Component]:
-        """Find the values of each entry.
-
-        Args:
-            task: The task, whose plan counts distinct values.
-            piece: One of its pieces.
-            group: The group of each segment.
-            windows: How windows are numbered.
-            found: The windows of segments that have trends.
-
-        Returns:
-            Per number of an aggregate in the plan, its sets of values.
-        """
-        number = {variable.name: place for place, variable in enumerate(task.plan.variables)}
-        wanted = {
-            place: spread_values(column, task.rows.table.column(name), number[column.variable])
-            for place, (column, name) in enumerate(zip(task.plan.aggregates, task.preparation.values, strict=True))
-            if column.distinct and column.variable is not None and name is not None
-        }
-        entries = WindowEntries(
-            found.segment, found.partials.window, group[found.segment], found.partials.components[0].values
-        )
-        sets = {place: np.empty(entries.size, object) for place in wanted}
-        counted = CountedTrends(task, [piece], [group], [], windows, entries)
-        for part in SegmentGraphs(counted, ALL, self.memory).parts():
-            inside = entries.find_segments(part.first, part.end)
-            events = _find_events(part, entries.take(inside), [spread.variable for spread in wanted.values()])
-            for place, spread in wanted.items():
-                sets[place][inside] = spread.find(events).values
-        return {place: Component("distinct", sets[place], dictionary=of.dictionary) for place, of in wanted.items()}
+    Returns:
+        Per number of an aggregate in the plan, its sets of values.
+    """
+    number = {variable.name: place for place, variable in enumerate(task.plan.variables)}
+    wanted = {
+        place: spread_values(column, task.rows.table.column(name), number[column.variable])
+        for place, (column, name) in enumerate(zip(task.plan.aggregates, task.preparation.values, strict=True))
+        if column.distinct and column.variable is not None and name is not None
+    }
+    entries = WindowEntries(
+        found.segment, found.partials.window, group[found.segment], found.partials.components[0].values
+    )
+    sets = {place: np.empty(entries.size, object) for place in wanted}
+    counted = CountedTrends(task, [piece], [group], [], windows, entries)
+    for part in SegmentGraphs(counted, ALL, DEFAULTS.memory).parts():
+        inside = entries.find_segments(part.first, part.end)
+        events = _find_events(part, entries.take(inside), [spread.variable for spread in wanted.values()])
+        for place, spread in wanted.items():
+            sets[place][inside] = spread.find(events).values
+    return {place: Component("distinct", sets[place], dictionary=of.dictionary) for place, of in wanted.items()}
 
 
 def _find_events(part: SegmentGraph, entries: WindowEntries, variables: list[int]) -> ShownTrends:
