@@ -128,7 +128,8 @@ def is_edge(steps, graph, u, v):
         return False
     if steps.selection == CONTIGUOUS and graph.tick[u] + 1 != graph.tick[v]:
         return False
-    if graph.tick[u] < guard_at(steps, transition, graph.row[v]):
+    guard = steps.guard[transition]
+    if guard >= 0 and graph.tick[u] < steps.guards[guard, graph.row[v]]:
         return False
     return accepts(steps, transition, graph.row[u], graph.row[v])
 
@@ -277,13 +278,6 @@ def accepts(steps, transition, previous, following):
     # What GRETA decides anew for each edge was decided once for each pair of different values.
     line = steps.pairs[pair, 2] + codes[steps.pairs[pair, 0], previous] * steps.pairs[pair, 3]
     return steps.answers[line + codes[steps.pairs[pair, 1], following]] != 0
-
-
-@inlined_late
-def guard_at(steps, transition, row):
-    """The tick before which predecessors of a row are out."""
-    guard = steps.guard[transition]
-    return np.int64(np.iinfo(np.int64).min) if guard < 0 else steps.guards[guard, row]
 
 
 #: Which paths are trends to show: all of them, those of the reduced graph, or those that pass a check at each step.

@@ -101,13 +101,8 @@ def first_of_beginnings(rule: Rule, trends: ShownTrends, ticks: np.ndarray, plac
             left, of = left[values == least], of[values == least]
         chosen[of[::-1]] = left[::-1]  # the first of each that is left
         position += 1
-    return chosen[np.lexsort((places[first[chosen]], ends[chosen], *_firsts(trends, ticks, chosen), window[chosen]))]
-
-
-def _firsts(trends: ShownTrends, ticks: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The variable and the tick of first events."""
-    first = trends.starts[:-1][chosen]
-    return trends.variables[first], ticks[first]
+    begin = first[chosen]
+    return chosen[np.lexsort((places[begin], ends[chosen], trends.variables[begin], ticks[begin], window[chosen]))]
 
 
 def take_one_after_the_other(

@@ -189,13 +189,10 @@ def draw_trends(
     for entry in inside[share.drawn[inside] > 0]:
         segment, window = int(entries.segment[entry]), int(entries.window[entry])
         sampler = WindowSampler(part.graph, part.steps, segment - part.first, window, mode)
-        source = _open_source(f"{seeds[entry]}|{segment}")
+        seed = hashlib.sha256(f"{seeds[entry]}|{segment}".encode()).digest()[:16]
+        source = np.random.Generator(np.random.PCG64(int.from_bytes(seed, "little")))
         for trends in _draw_different(sampler, source, int(share.drawn[entry])):
             yield FoundTrends(trends.vertices, trends.starts, np.full(trends.entry.size, entry))
-
-
-def _open_source(seed: str) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64(int.from_bytes(hashlib.sha256(seed.encode()).digest()[:16], "little")))
 
 
 def _draw_different(sampler: WindowSampler, source: np.random.Generator, missing: int) -> Iterator[FoundTrends]:
