@@ -211,7 +211,7 @@ class Engine:
             numbers = Numbers.EXACT
         shape, overlapping = replace(shape, numbers=numbers), self.overlap > 1
         if not blocks.lanes.size or not self.count:
-            return np.zeros((0, shape.components)), np.ones(0, np.bool_)
+            return np.zeros((0, shape.components), NUMBER_TYPES.get(numbers, np.int64)), np.ones(0, np.bool_)
         if not overlapping and not shape.is_written:  # too large to be written out: as any other template
             found, of_blocks, _ = self.run(blocks, values[:, None, :], states, numbers)
             return found, of_blocks
