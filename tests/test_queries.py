@@ -196,6 +196,8 @@ def test_an_option_of_another_place_says_where_it_belongs() -> None:
     query = trendweave.query(TREND)
     with pytest.raises(OptionError, match="only Spark DataFrames take the options chunks"):
         query.run(EVENTS, chunks="off")
+    with pytest.raises(OptionError, match=r"watermark is an option of push\(\) and run\(\) on a Spark stream"):
+        query.run(EVENTS, watermark="1 second")  # type: ignore[typeddict-item]
     with pytest.raises(OptionError, match=r"state is an option of push\(\)"):
         query.incremental(EVENTS, state=b"")
     with pytest.raises(OptionError, match="state is bytes, not str"):

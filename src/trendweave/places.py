@@ -12,6 +12,8 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
+from trendweave.errors import DataError
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -138,7 +140,10 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
 
     table, give_back = as_arrow(events)
     table = read_times(_settle(asked, table, settings), asked.time_columns, settings.times)
-    asked.check(table.schema)
+    try:
+        asked.check(table.schema)
+    except DataError as error:
+        raise _with_index(error, events) from None
     find = find_latest
     if settings.device == "threads":
         from trendweave.runners.threads.latest import find_latest_in_threads
@@ -147,6 +152,19 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
     for name in asked.time_columns:
         warn_of_far_future(table.column(name), name, settings.times.unit, find)
     return table, give_back
+
+
+def _with_index(error: DataError, events: Any) -> DataError:
+    """The error; where the index of a pandas frame has the name of a missing time or type, the hint says so."""
+    index = getattr(getattr(events, "index", None), "names", None) or ()
+    hints = {f"there is no {role} column {name}": name for role in ("time", "type") for name in index}
+    problems = (
+        replace(problem, hint=f"{hints[problem.message]} is in the index: run the query on frame.reset_index()")
+        if problem.message in hints
+        else problem
+        for problem in error.problems
+    )
+    return DataError(problems, error.source)
 
 
 def _settle(asked: Asked, table: pa.Table, settings: Settings) -> pa.Table:

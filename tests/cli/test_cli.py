@@ -98,6 +98,7 @@ def test_explain(query_file: Path, format: str, beginning: str) -> None:
         ["check", "no such file"],
         ["wibble"],
         ["explain", "-", "--format", "png"],
+        ["explain", "-q", GOOD, "--loop", "--format", "json"],
     ],
 )
 def test_wrong_usage(arguments: list[str]) -> None:

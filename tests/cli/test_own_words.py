@@ -28,6 +28,7 @@ from trendweave.cli.own_words import show_warnings, translate
         ("S.time=3 and x=4, the time is up", "S.time=3 and x=4, the time is up"),
         ("(or spark.trendweave.buckets=4)", "(or spark.trendweave.buckets=4)"),
         ("read the file: trendweave.query(Path('a.tw').read_text())", "leave -q out: trendweave reads the file itself"),
+        ("give events: explain(loop=True, events=...)", "name a file of events with --schema"),
         ("give early=True, or leave it out", "give --early, or leave it out"),
         (
             'name it with time="made at", the one column of timestamps',

@@ -259,6 +259,30 @@ def test_what_is_no_table(events):
     assert codes(refused) == ["TW308"]
 
 
+def test_types_by_name_are_no_table():
+    query = trendweave.query(TUMBLING)
+    with pytest.raises(DataError, match=r"of types by name, make a schema: pyarrow.schema\(events\)"):
+        query.push({"time": "int64", "type": "string", "g": "int64"})
+
+
+def test_one_column_is_no_table():
+    events = pd.DataFrame({"time": [1], "type": ["A"]})
+    with pytest.raises(DataError, match=r"events cannot be read from Series(.|\n)*give the frame with all columns"):
+        trendweave.query(COUNT).run(events["time"])
+
+
+def test_columns_in_the_index_of_a_frame():
+    events = pd.DataFrame({"time": [1], "type": ["A"]})
+    query = trendweave.query(COUNT)
+    with pytest.raises(DataError, match=r"time is in the index: run the query on frame.reset_index\(\)"):
+        query.run(events.set_index("time"))
+    with pytest.raises(DataError) as refused:
+        query.run(events.set_index(["time", "type"]))
+    assert ["is in the index" in problem.hint for problem in refused.value.problems] == [True, True]
+    with pytest.raises(DataError, match="name it with type="):
+        query.run(events.drop(columns="type"))
+
+
 # ------------------------------------------------------------------------------------------ what does not fit the query
 
 

@@ -77,6 +77,20 @@ def test_queries_that_fit(where: str) -> None:
             "compare values of one kind; CAST turns text into numbers",
         ),
         (
+            "S.time > '2024-01-01'",
+            "TW305 these cannot be compared: S.time is a timestamp, '2024-01-01' is a string | "
+            "write TIMESTAMP '2024-01-01'",
+        ),
+        (
+            "'2024-01-01' < S.day",
+            "TW305 these cannot be compared: '2024-01-01' is a string, S.day is a date | write DATE '2024-01-01'",
+        ),
+        (
+            "S.time > S.company",
+            "TW305 these cannot be compared: S.time is a timestamp, S.company is a string | "
+            "compare values of one kind; CAST turns text into numbers",
+        ),
+        (
             "S.company + 1 > 2",
             "TW306 a string + a whole number cannot be computed | use numbers, or times and durations with + and -",
         ),

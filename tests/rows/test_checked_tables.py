@@ -93,3 +93,20 @@ def test_lengths_are_held_against_the_unit_that_is_read() -> None:
 def test_options_are_checked() -> None:
     with pytest.raises(OptionError, match="time_unit is one of"):
         QUERY.check(EVENTS, time_unit="weeks")  # type: ignore[typeddict-item]
+
+
+@pytest.mark.parametrize(
+    ("unit", "hint"),
+    [
+        ("sec", "did you mean seconds?"),
+        ("S", "write 's'"),
+        ("Seconds", "write 'seconds'"),
+        ("weeks", "write 'ms' for milliseconds since 1970"),
+    ],
+)
+def test_another_unit(unit: str, hint: str) -> None:
+    with pytest.raises(OptionError) as refused:
+        QUERY.check(EVENTS, time_unit=unit)  # type: ignore[typeddict-item]
+    (problem,) = refused.value.problems
+    assert problem.message.startswith("time_unit is one of s (seconds), ms (milliseconds), ")
+    assert problem.hint == hint

@@ -88,6 +88,11 @@ def test_formats_that_are_not_understood(written: str, why: str) -> None:
         read_format(written)
 
 
+def test_all_that_a_format_knows_is_named() -> None:
+    with pytest.raises(OptionError, match=r"known are %Y %y %m %b %B %d %H %I %p %M %S %f %z %T %F %R %D$"):
+        read_format("%d.%m.%Y %Q")
+
+
 @pytest.mark.parametrize(
     ("kind", "unit", "value", "micros"),
     [

@@ -156,6 +156,10 @@ def explain(
     """Explain how a query is computed; for many queries, what they share; for a store, what is read."""
     queries = load_queries(file, text, parameters=param)
     if loop:
+        if format is not Format.text:
+            raise typer.BadParameter(
+                "has no meaning with --loop, which prints the text of loops", param_hint="--format"
+            )
         print(_explain_loops(queries, schema, time, type or None))
         return
     if store is None:

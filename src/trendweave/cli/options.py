@@ -148,7 +148,9 @@ MaxRows = Annotated[
 MaxWork = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="NUMBER", help="Patterns with more states x transitions x events are refused; 10^11 by default."
+        min=1,
+        metavar="NUMBER",
+        help="Patterns with more transitions x events x min(states, events) are refused; 2 x 10^10 by default.",
     ),
 ]
 Memory = Annotated[

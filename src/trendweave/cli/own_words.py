@@ -35,6 +35,7 @@ _CALLS = (
         re.compile(r"open it, or use EventStore\.over"),
         "add events with trendweave store append, or use another path",
     ),
+    (re.compile(r"give events: explain\(loop=True, events=\.\.\.\)"), "name a file of events with --schema"),
     (re.compile(r"EventStore\.create\(\.\.\.\) and append\(.*\)"), "trendweave store create and append"),
 )
 #: A column that an option names, and the columns that are called nearly so.

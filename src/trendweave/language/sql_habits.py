@@ -59,8 +59,14 @@ _HABITS: tuple[tuple[str, str, str], ...] = (
         "an event by its number needs an attribute",
         "write F[1].ip for the ip of the first event of F",
     ),
+    (
+        r"\bNEXT\s*\(\s*\w+\s*\.[^()]*\)",
+        "NEXT takes a variable, not its attribute",
+        "write NEXT(S).price for the price of the next S",
+    ),
     (r"&&", "conditions are joined with AND", "write AND"),
     (r"\|\|", "|| is neither OR nor a way to join texts", "write OR, or CONCAT(a, b)"),
+    (r"\|", "alternatives are not written with |", "write OR, as in (A OR B)+"),
     (
         r"(?<=RETURN)\s+\*(?=\s)",
         "RETURN * does not say what is returned",

@@ -127,9 +127,11 @@ class ExpressionTypes:
             for side, kind in zip((left, right), kinds, strict=True)
         ]
         message = f"these cannot be compared: {', '.join(shown)}"
-        self._problems.append(
-            problem_at(place.span, "TW305", message, "compare values of one kind; CAST turns text into numbers")
-        )
+        hint = "compare values of one kind; CAST turns text into numbers"
+        for side, kind in zip((left, right), reversed(kinds), strict=True):
+            if isinstance(side, st.Literal) and isinstance(side.value, str) and kind in _MOMENTS:
+                hint = f"write {'DATE' if kind is Kind.DATE else 'TIMESTAMP'} {print_expression(side)}"
+        self._problems.append(problem_at(place.span, "TW305", message, hint))
 
     @staticmethod
     def _go_together(left: Kind | None, right: Kind | None) -> bool:

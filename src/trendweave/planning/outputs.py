@@ -281,9 +281,16 @@ class _Planning:
             owned = [f"{print_name(variable)}.{name}" for variable in contained]
             hint = near_names(name, (LENGTH,)) or f"write {' or '.join(owned[:3])}, or add {name} to GROUP-BY"
             return problem_at(span, "TW203", f"{name} does not say which variable it belongs to", hint)
-        return problem_at(
-            span, "TW215", f"{name} is not a grouping attribute", f"add {name} to GROUP-BY, or aggregate it"
-        )
+        hint = f"add {name} to GROUP-BY, or aggregate it"
+        if is_length(attribute):
+            hint = (
+                f"RETURN EACH {name} returns it per trend, RETURN COMPLETE AVG({name}) averages it over complete "
+                f"trends; a column {name} must be in GROUP-BY"
+            )
+            return problem_at(span, "TW215", f"{name} describes one trend, not all trends", hint)
+        if clause == "RETURN" and not self._each and attribute.names[0] in self._variables.types:
+            hint = f"add {name} to GROUP-BY, aggregate it, or write RETURN EACH for a row per match"
+        return problem_at(span, "TW215", f"{name} is not a grouping attribute", hint)
 
     def _plan_aggregate(self, value: st.Aggregate, name: str) -> AggregateColumn | None:
         function, variables, problems = value.function, self._variables, self._problems

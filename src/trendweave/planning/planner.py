@@ -218,6 +218,8 @@ def _checked(
     if empty:
         message = f"the {what} matches the empty sequence"
         hint = "ask for at least one event, for example with + instead of *"
+        if isinstance(pattern, st.Repeat) and isinstance(pattern.body, st.Repeat) and pattern.high == 1:
+            hint = "remove the ?, which makes all of it optional; for the shortest match add SHORTEST PER START"
         problems.append(problem_at(pattern.span, "TW206", message, hint))
         return None
     return automaton

@@ -104,6 +104,16 @@ def _may_be_text(name: st.Attribute, condition: st.Expression) -> bool:
     return False
 
 
+def _name_before_hyphen(name: st.Attribute, condition: st.Expression) -> Path | None:
+    """What stands before a name and a hyphen, without spaces, as in `S.unit-price`."""
+    for node in condition.walk():
+        if isinstance(node, st.Arithmetic) and node.operator == "-" and node.right is name:
+            left = node.left
+            if isinstance(left, st.Attribute) and left.span and name.span and left.span.end + 1 == name.span.start:
+                return left.names
+    return None
+
+
 def attribute_problem(attribute: st.Attribute, variables: Variables, condition: st.Expression) -> Problem | None:
     """What is wrong with the name of an attribute in a condition, if anything.
 
@@ -124,6 +134,9 @@ def attribute_problem(attribute: st.Attribute, variables: Variables, condition: 
         message, hint = f"{head} does not say which variable it belongs to", f"write {' or '.join(owners[:3])}"
         if _may_be_text(attribute, condition):
             hint = f"write '{head}' if it is a text, or {' or '.join(owners[:3])} if it is a column"
+        elif (before := _name_before_hyphen(attribute, condition)) is not None:
+            column = ".".join((*map(print_name, before[:-1]), print_name(f"{before[-1]}-{head}")))
+            hint += f", or {column} if that is one column"
     return problem_at(attribute.span, "TW203", message, hint)
 
 

@@ -98,6 +98,8 @@ def _read(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     if isinstance(events, pa.RecordBatchReader):
         return events.read_all(), _unchanged
     package = type(events).__module__.split(".")[0]
+    if package in ("pandas", "polars") and type(events).__name__ == "Series":
+        raise _no_table(events)
     if package == "pandas":
         return pa.Table.from_pandas(events, preserve_index=False), as_pandas
     if package == "polars" and hasattr(events, "collect"):
@@ -111,8 +113,11 @@ def _read(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
         return read_file(events), _unchanged
     if isinstance(events, list | tuple) and all(isinstance(event, Mapping) for event in events):
         return _read_mappings(events), _as_mappings
-    message = f"events cannot be read from {type(events).__name__}"
-    raise DataError([Problem("TW308", message, _hint(events))])
+    raise _no_table(events)
+
+
+def _no_table(events: Any) -> DataError:
+    return DataError([Problem("TW308", f"events cannot be read from {type(events).__name__}", _hint(events))])
 
 
 def _read_mappings(events: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -126,6 +131,10 @@ def _read_mappings(events: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 def _hint(events: Any) -> str:
     """How events of another kind become such as are read."""
+    if type(events).__name__ == "Series":
+        return "a Series is one column; give the frame with all columns"
+    if isinstance(events, Mapping) and events and all(isinstance(kind, str | pa.DataType) for kind in events.values()):
+        return "of types by name, make a schema: pyarrow.schema(events)"
     if isinstance(events, Mapping):
         return "of columns by name, make a table: pyarrow.table(events)"
     if isinstance(events, Iterator):

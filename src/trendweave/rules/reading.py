@@ -115,8 +115,9 @@ def _write_one(name: Any, given: Any, errors: list[TrendweaveError]) -> Iterator
         yield Written(given.name if name is None else name, given.query, given.version, given.description)
     elif isinstance(given, Mapping):
         unknown = [key for key in given if key not in _FIELDS]
+        fields = _FIELDS if name is not None else ("name", *_FIELDS)
         for key in unknown:
-            hint = near_names(str(key), _FIELDS) or f"a rule has {', '.join(_FIELDS)}"
+            hint = near_names(str(key), fields) or f"a rule has {', '.join(fields)}"
             errors.append(LanguageError([Problem("TW171", f"a rule has no {key}", hint)]).about(str(name)))
         if "query" in given:
             yield Written(name, given["query"], given.get("version"), given.get("description"))

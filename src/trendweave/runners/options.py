@@ -78,8 +78,9 @@ class Options(TypedDict, total=False):
     max_rows: int | str | None
     """A query whose sliding windows could make more rows is refused; 100 million unless given. Everywhere."""
     max_work: int | str | None
-    """A pattern is refused whose template has more states times transitions times events; 10^11 unless given. Templates
-    with at most 10,000 states times transitions are not counted. Everywhere."""
+    """A pattern that needs more work is refused: transitions of its template times events times states (or times events
+    once more, if these are fewer); 2 x 10^10 unless given. Templates with at most 10,000 states times transitions are
+    not counted. Everywhere."""
     strategy: Strategy | None
     """The algorithm that lists trends: "m-cet" walks with one trend in memory, "t-cet" stores all prefixes of trends,
     "h-cet" joins partial trends of time ranges, "baseline" extends every trend by every event. By default the optimiser
@@ -417,11 +418,10 @@ def _check_names(given: Mapping[str, Any], place: Place, taken: Mapping[Place, t
     if unknown == ["order_by"]:
         message = "order_by is an option of queries and workloads; pass it to each operator instead"
         raise refuse(message, 'write it where an operator is made, such as ops.window_join(..., order_by="number")')
-    on_spark = {*_IN_BATCH, *_ON_STREAMS}
     if set(unknown) <= {"between", "using", "spark"}:
         message = f"only stores take the options {', '.join(unknown)}"
         raise refuse(message, "leave them out, or give the query a trendweave.EventStore")
-    if place in (Place.RUN, Place.ITER) and set(unknown) <= on_spark:
+    if place in (Place.RUN, Place.ITER) and set(unknown) <= set(_IN_BATCH):
         message = f"only Spark DataFrames take the options {', '.join(unknown)}"
         raise refuse(message, "leave them out, or give the query a Spark DataFrame")
     everywhere = [other.value for other in Place if unknown[0] in taken[other] and other is not Place.SCHEMA]

@@ -29,8 +29,11 @@ def read_time_options(unit: object, format: object) -> TimeReading:
     for known in TIME_UNITS:
         if unit == known or unit == UNIT_NAMES[known]:
             return TimeReading(unit=known)
-    hint = near_names(str(unit), UNIT_NAMES.values()) or "write 'ms' for milliseconds since 1970"
-    raise _refuse(f"time_unit is one of {', '.join(TIME_UNITS)}, not {unit}", hint)
+    names = (*TIME_UNITS, *UNIT_NAMES.values())
+    written = str(unit).lower()
+    hint = f"write {written!r}" if written in names else near_names(written, UNIT_NAMES.values())
+    units = ", ".join(f"{short} ({name})" for short, name in UNIT_NAMES.items())
+    raise _refuse(f"time_unit is one of {units}, not {unit}", hint or "write 'ms' for milliseconds since 1970")
 
 
 def _refuse(message: str, hint: str) -> OptionError:

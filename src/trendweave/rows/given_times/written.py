@@ -98,7 +98,8 @@ def read_format(text: str) -> Written:
             parts.append(part)
             expression += f"({written})"
         else:
-            raise _refuse(text, f"%{directive} is not known", f"known are {' '.join(f'%{one}' for one in _DIRECTIVES)}")
+            known = " ".join(f"%{one}" for one in (*_DIRECTIVES, *_TOGETHER))
+            raise _refuse(text, f"%{directive} is not known", f"known are {known}")
     _check(text, parts)
     return Written(tuple(parts), _whole(expression))
 
