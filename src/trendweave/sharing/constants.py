@@ -97,7 +97,7 @@ class _Shape:
     compared: tuple[Compared, ...]
 
 
-def share_constants(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[Alike], list[int]]:
+def share_constants(plans: Sequence[QueryPlan], left: list[int]) -> list[Alike]:
     """Compute plans together that are equal but for constants, where there are enough of them.
 
     Args:
@@ -105,11 +105,9 @@ def share_constants(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[A
         left: Those that are not shared in another way.
 
     Returns:
-        The groups, and the numbers of plans that are in none.
+        The groups.
     """
-    groups = find_alike(plans, left, LEAST)
-    taken = {number for group in groups for number in group.members}
-    return groups, [number for number in left if number not in taken]
+    return find_alike(plans, left, LEAST)
 
 
 def find_alike(plans: Sequence[QueryPlan], numbers: Sequence[int], least: int = 2) -> list[Alike]:

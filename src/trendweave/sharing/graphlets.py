@@ -1,4 +1,4 @@
-"""Which queries are computed in one automaton: aggregates without edge predicates that have something in common."""
+"""Queries in one automaton: aggregates without edge predicates that have something in common."""
 
 from __future__ import annotations
 
@@ -7,13 +7,77 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from trendweave.planning.plan import Path, Plan, WholeInput, Window
+from trendweave.planning.plan import NEVER, AggregateColumn, Guard, Path, Plan, SlidingWindow, WholeInput
 from trendweave.planning.situated_plan import QueryPlan
-from trendweave.sharing.eligible import why_not_merged
-from trendweave.sharing.measures import find_measures, measured_kinds
-from trendweave.sharing.merged import MergedQueries
-from trendweave.sharing.parts import find_parts
-from trendweave.sharing.prefixes import merge_prefixes
+from trendweave.sharing.merged import (
+    MergedQueries,
+    blocker_of,
+    find_measures,
+    find_parts,
+    measured_kinds,
+    merge_prefixes,
+)
+
+#: Windows that hold one event. Merged queries have a number per window, and add it up for each; alone, a query queues
+#: events once, however many windows hold them.
+_MOST_WINDOWS = 64
+_FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+
+
+def why_not_merged(plan: QueryPlan) -> str | None:
+    """Say, in a few words, why a query cannot be merged with others into one automaton.
+
+    Args:
+        plan: Any plan.
+
+    Returns:
+        The reason; None where it can.
+    """
+    if not isinstance(plan, Plan):
+        return "it is no query about trends"
+    if plan.returns != "aggregates":
+        return "it shows trends one by one"
+    if plan.finds_trends:
+        return "its trends are found one by one"
+    if not isinstance(plan.window, SlidingWindow | WholeInput):
+        return "its windows depend on the events"
+    if plan.strategy != "skip-till-any-match":
+        return f"its strategy is {plan.strategy}"
+    if isinstance(plan.window, SlidingWindow) and plan.window.length > _MOST_WINDOWS * plan.window.slide:
+        return f"an event lies in more than {_MOST_WINDOWS} of its windows"
+    if plan.is_conjunction:
+        return "it has AND between patterns"
+    if plan.bound_keys:
+        return "it has a key of one variable"
+    if plan.anchors or plan.match_conditions:
+        return "it compares events with earlier ones"
+    if any(not _is_supported(column) for column in plan.aggregates):
+        return "it asks for DISTINCT, LENGTH or a spread"
+    return _why_not_its_template(plan)
+
+
+def _is_supported(column: AggregateColumn) -> bool:
+    return column.function in _FUNCTIONS and not column.distinct and not column.is_length
+
+
+def _why_not_its_template(plan: Plan) -> str | None:
+    template = plan.template
+    pairs = template.neighbours()
+    edges = [start.guard for start in template.starts] + [end.guard for end in template.ends]
+    if plan.window_apart or any(not guard.always_open for guard in edges):
+        return "it has NOT at the beginning or the end"
+    steps = template.transitions
+    if any(step.closed != NEVER for step in steps) or not all(_is_plain(plan, step.guard) for step in steps):
+        return "it has NOT of more than one event"
+    if any((edge.comparisons or edge.general) and (edge.earlier, edge.later) in pairs for edge in plan.edges):
+        return "it compares neighbouring events"
+    return None
+
+
+def _is_plain(plan: Plan, guard: Guard) -> bool:
+    """Is a gap free, or free of one kind of event?"""
+    return guard.always_open or blocker_of(plan, guard) is not None
+
 
 #: What is measured is measured for all queries of a unit. Two crowds of queries are one unit as long as that makes not
 #: more numbers than so many times those of two units.
@@ -28,18 +92,8 @@ class Graphlets:
     members: tuple[int, ...]
     merged: MergedQueries
 
-    @property
-    def windows(self) -> tuple[Window, ...]:
-        """The kinds of windows."""
-        return self.merged.windows
 
-    @property
-    def query_windows(self) -> tuple[int, ...]:
-        """Per query, the kind of its windows."""
-        return self.merged.query_windows
-
-
-def share_graphlets(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[Graphlets], list[int]]:
+def share_graphlets(plans: Sequence[QueryPlan], left: list[int]) -> list[Graphlets]:
     """Put queries that have parts in common into units.
 
     Args:
@@ -47,22 +101,21 @@ def share_graphlets(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[G
         left: Those that are in no unit yet.
 
     Returns:
-        Units, and who is still in none.
+        Units of two queries or more.
     """
     alike: dict[Hashable, list[int]] = defaultdict(list)
     for member in left:
         plan = plans[member]
         if isinstance(plan, Plan) and why_not_merged(plan) is None:
-            keys = frozenset((key.path, key.nullable) for key in plan.partition_key)
-            alike[keys, isinstance(plan.window, WholeInput)].append(member)
-    units = [
-        unit
-        for members in alike.values()
-        for crowd in _by_measures(plans, members)
-        if (unit := merge_queries(plans, crowd)) is not None
-    ]
-    taken = {member for unit in units for member in unit.members}
-    return units, [member for member in left if member not in taken]
+            alike[meeting_of(plan)].append(member)
+    crowds = [crowd for members in alike.values() for crowd in _by_measures(plans, members)]
+    return [unit for crowd in crowds if (unit := merge_queries(plans, crowd)) is not None]
+
+
+def meeting_of(plan: Plan) -> tuple[Hashable, bool]:
+    """What has to be the same for one automaton: keys, and whether there are windows."""
+    keys = frozenset((key.path, key.nullable) for key in plan.partition_key)
+    return keys, isinstance(plan.window, WholeInput)
 
 
 def merge_queries(plans: Sequence[QueryPlan], members: Sequence[int]) -> Graphlets | None:

@@ -26,14 +26,12 @@ from trendweave.planning.plan import (
     TypeColumns,
     VariablePlan,
     WholeInput,
-    Window,
 )
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.planning.ways import choose_negated_ways, choose_ways, steps_from_row_to_row
 from trendweave.sharing.constants import LEAST, find_alike
 from trendweave.sharing.merged import Reading
-from trendweave.sharing.overlay import Lane, Overlay
-from trendweave.sharing.patterns import Negations, Pattern, StepCondition, find_pattern
+from trendweave.sharing.overlay import Laid, Lane, Negations, Overlay, StepCondition, find_pattern
 
 #: Queries in one vector: bits of a mask.
 MOST_LANES = 64
@@ -75,18 +73,8 @@ class Lanes:
     readings: tuple[tuple[Reading, str], ...]
     shared: tuple[str, ...]
 
-    @property
-    def windows(self) -> tuple[Window, ...]:
-        """The kinds of windows: one, as all queries have the same."""
-        return (self.plan.window,)
 
-    @property
-    def query_windows(self) -> tuple[int, ...]:
-        """Per query, the kind of its windows."""
-        return (0,) * len(self.members)
-
-
-def share_lanes(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[Lanes], list[int]]:
+def share_lanes(plans: Sequence[QueryPlan], left: list[int]) -> list[Lanes]:
     """Find queries whose predecessors are searched once for all.
 
     Args:
@@ -94,20 +82,15 @@ def share_lanes(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[Lanes
         left: The numbers of those that are in no unit yet.
 
     Returns:
-        Units of two queries or more, and the numbers of the others.
+        Units of two queries or more.
     """
-    families: dict[object, list[int]] = defaultdict(list)
+    families: dict[object, list[tuple[int, Plan]]] = defaultdict(list)
     looked_up = _better_looked_up(plans, left)
     for number in left:
         plan = plans[number]
         if isinstance(plan, Plan) and number not in looked_up and serves(plan):
-            families[plan.window, plan.strategy, plan.partition_key].append(number)
-    units: list[Lanes] = []
-    for numbers in families.values():
-        if len(numbers) > 1:
-            units += _overlay_family([(number, plans[number]) for number in numbers])
-    taken = {member for unit in units for member in unit.members}
-    return units, [number for number in left if number not in taken]
+            families[plan.window, plan.strategy, plan.partition_key].append((number, plan))
+    return [unit for family in families.values() if len(family) > 1 for unit in _overlay_family(family)]
 
 
 def _better_looked_up(plans: Sequence[QueryPlan], left: list[int]) -> set[int]:
@@ -144,17 +127,14 @@ def _compares_neighbours(plan: Plan) -> bool:
     return any(edge.comparisons or edge.general for edge in edges)
 
 
-def _overlay_family(family: list[tuple[int, QueryPlan]]) -> list[Lanes]:
+def _overlay_family(family: list[tuple[int, Plan]]) -> list[Lanes]:
     """Lay patterns over each other, each over those with which it has most in common."""
     negations = Negations()
     overlays: list[Overlay] = []
-    plans: dict[int, Plan] = {}
     for number, plan in family:
-        assert isinstance(plan, Plan)
         pattern = find_pattern(plan, negations)
         if pattern is None:
             continue
-        plans[number] = plan
         best, best_places, most = Overlay(), tuple(range(len(pattern.readings))), 0
         for overlay in overlays:
             if len(overlay.lanes) == MOST_LANES:
@@ -164,27 +144,22 @@ def _overlay_family(family: list[tuple[int, QueryPlan]]) -> list[Lanes]:
             common = sum(step.compares_events or plan.strategy != _ANY for step in shared)
             if common > most:
                 best, best_places, most = overlay, places, common
-        if not best.members:
+        if not best.laid:
             overlays.append(best)
-        best.add(number, pattern, best_places)
-    return [_make_unit(overlay, plans, negations) for overlay in overlays if len(overlay.members) > 1]
+        best.add(number, plan, pattern, best_places)
+    return [_make_unit(overlay, negations) for overlay in overlays if len(overlay.laid) > 1]
 
 
-def _make_unit(overlay: Overlay, plans: dict[int, Plan], negations: Negations) -> Lanes:
+def _make_unit(overlay: Overlay, negations: Negations) -> Lanes:
     """The merged plan of queries that lie over each other, and what each of them has of it."""
-    members, lanes = tuple(overlay.members), tuple(overlay.lanes)
+    lanes = tuple(overlay.lanes)
     names: dict[Reading, str] = {}
     for lane in lanes:
         for _, reading in lane.readings:
             names.setdefault(reading, f"v{len(names)}")
     columns = _Columns(next(iter(names.values())))
-    measured = tuple(
-        _place_aggregates(plans[member], pattern, places, lane, columns)
-        for member, pattern, places, lane in zip(
-            members, overlay.patterns, overlay.places, overlay.lane_of, strict=True
-        )
-    )
-    own = [plans[member] for member in members]
+    measured = tuple(_place_aggregates(one, columns) for one in overlay.laid)
+    own = [one.plan for one in overlay.laid]
     first = own[0]
     steps = sorted(overlay.steps.items())
     searched = [EdgePlan(role_name(a), role_name(b), step.comparisons, step.general) for (a, b), step in steps]
@@ -216,7 +191,8 @@ def _make_unit(overlay: Overlay, plans: dict[int, Plan], negations: Negations) -
         needed_columns=_needed_columns(own),
     )
     shared = tuple(_describe(pair, step, lanes) for pair, step in steps if step.compares_events)
-    return Lanes(members, plan, lanes, tuple(overlay.lane_of), measured, tuple(names.items()), shared)
+    members, lane_of = (tuple(part) for part in zip(*((one.member, one.lane) for one in overlay.laid), strict=True))
+    return Lanes(members, plan, lanes, lane_of, measured, tuple(names.items()), shared)
 
 
 def role_name(role: int) -> str:
@@ -224,17 +200,16 @@ def role_name(role: int) -> str:
     return f"role{role}"
 
 
-def _place_aggregates(
-    plan: Plan, pattern: Pattern, places: tuple[int, ...], lane: int, columns: _Columns
-) -> tuple[Measured, ...]:
+def _place_aggregates(laid: Laid, columns: _Columns) -> tuple[Measured, ...]:
     """Where a member's aggregates are measured."""
     found: list[Measured] = []
-    for column in plan.aggregates:
+    for column in laid.plan.aggregates:
         if column.variable is None:
             found.append(Measured(None))
             continue
-        roles = frozenset(places[state] for state, name in enumerate(pattern.variables) if name == column.variable)
-        found.append(Measured(columns.number(lane, column, roles), roles))
+        states = (state for state, name in enumerate(laid.pattern.variables) if name == column.variable)
+        roles = frozenset(laid.places[state] for state in states)
+        found.append(Measured(columns.number(laid.lane, column, roles), roles))
     return tuple(found)
 
 

@@ -20,8 +20,7 @@ from trendweave.programs.trends.program import TrendAggregates
 from trendweave.rows.encoded import APART, CHUNK, TIME, EncodedRows, PartitionBlock, sort_partitions
 from trendweave.rows.numbers import as_numbers
 from trendweave.rows.windows import Chunks, number_windows
-from trendweave.sharing.eligible import reading_of
-from trendweave.sharing.merged import MergedMeasure, MergedQueries, Reading
+from trendweave.sharing.merged import MergedMeasure, MergedQueries, Reading, reading_of
 
 _NOWHERE = (np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -49,8 +48,7 @@ class PlacedUnit:
         merged = self.merged
         class_of = np.zeros(len(merged.states), np.int64)
         for number, part in enumerate(merged.parts):
-            class_of[list(part.states)] = number
-        finals = [(query, state) for query, states in enumerate(merged.finals) for state in states]
+            class_of[list(part)] = number
         return MergedTemplate(
             state_window=_numbers(state.window for state in merged.states),
             state_variable=_numbers(self.letter_of[state.reading] for state in merged.states),
@@ -58,8 +56,8 @@ class PlacedUnit:
             source=_numbers(step.source for step in merged.steps),
             target=_numbers(step.target for step in merged.steps),
             blocker=_numbers(-1 if step.blocker is None else self.letter_of[step.blocker] for step in merged.steps),
-            final_query=_numbers(query for query, _ in finals),
-            final_state=_numbers(state for _, state in finals),
+            final_query=_numbers(query for _, query in merged.ends),
+            final_state=_numbers(state for state, _ in merged.ends),
             class_of=class_of,
             queries=len(merged.places),
             query_window=_numbers(merged.query_windows),

@@ -10,6 +10,7 @@ from typing import Any
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import CountTooLargeError
 from trendweave.kernels.many_queries import Sharing, SharingCounts, aggregate_shared
+from trendweave.planning.plan import Window
 from trendweave.programs.program import EVERYTHING, Carry, PartialResults, Program, Scope
 from trendweave.programs.shared.merged.inputs import PlacedUnit
 from trendweave.programs.shared.merged.results import (
@@ -59,6 +60,14 @@ class MergedUnit(Unit):
         """Queries that are written alike."""
         return sort_by_columns(self.members, self.programs)
 
+    @cached_property
+    def windows(self) -> dict[Window, int]:
+        """The kinds of windows, each with a member that has it."""
+        kinds: dict[Window, int] = {}
+        for member, program in zip(self.members, self.programs, strict=True):
+            kinds.setdefault(program.plan.window, member)
+        return kinds
+
     # All at once
 
     def compute(self, rows: SharedRows, scope: Scope) -> Iterator[Found]:
@@ -66,7 +75,7 @@ class MergedUnit(Unit):
             yield columns.write(found, scope)
 
     def _everywhere(self, scope: Scope) -> Ranges:
-        return [scope.windows] * len(self.unit.windows)
+        return [scope.windows] * len(self.windows)
 
     def aggregate(
         self, rows: SharedRows, only: Ranges, chunk: int | None = None
@@ -124,7 +133,7 @@ class MergedUnit(Unit):
         """Where a number is too large for all of them: only those queries fail that have it, and say so."""
         found = []
         for query, (member, program) in enumerate(zip(self.members, self.programs, strict=True)):
-            windows = only[self.unit.query_windows[query]]
+            windows = only[list(self.windows).index(program.plan.window)]
             with telling_member(member):
                 view = program.adopt(rows.view(self.first + query))
                 found.append(program.aggregate(view, Scope(windows, chunk)))
@@ -158,8 +167,8 @@ class MergedUnit(Unit):
     def steps(self, in_parts: bool, early: bool = False) -> MergedTiming | None:
         kind = self.programs[0].time_type
         found = []
-        for number, window in enumerate(self.unit.windows):
-            with telling_member(self.members[self.unit.query_windows.index(number)]):
+        for window, member in self.windows.items():
+            with telling_member(member):
                 found.append(Closing.of(window, kind))
         closings = tuple(closing for closing in found if closing is not None)
         # Windows over the whole input are units of their own.
