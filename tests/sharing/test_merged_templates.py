@@ -137,7 +137,7 @@ def test_a_part_is_apart_from_what_goes_into_it() -> None:
     assert len(merged.common) == 1
     for part in merged.parts:
         for step in merged.steps:
-            assert step.source == step.target or not {step.source, step.target} <= set(part.states)
+            assert step.source == step.target or not {step.source, step.target} <= set(part)
 
 
 def test_other_nots_keep_states_apart() -> None:
