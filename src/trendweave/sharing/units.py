@@ -42,41 +42,30 @@ class SharingPlan:
     units: tuple[Unit, ...]
 
 
-def plan_sharing(
-    plans: Sequence[QueryPlan], apart: Sequence[Hashable] | None = None, folded: Collection[int] = ()
-) -> SharingPlan:
+def plan_sharing(plans: Sequence[QueryPlan], lasting: bool = False, folded: Collection[int] = ()) -> SharingPlan:
     """Put each plan into a unit.
 
     Args:
         plans: Different plans, by number.
-        apart: Where a state of the workload lives on: plans for which different values stand here are never in one
-            unit, and those that carry something from step to step are alone with it.
+        lasting: Whether a state of the workload lives on while queries come and go: then those that carry something
+            from step to step are alone with it.
         folded: The numbers of plans whose events that state has forgotten: they stay alone with what it knows instead.
 
     Returns:
         Units in the order of their first members.
     """
-    groups: dict[Hashable, list[int]] = {}
-    for number in range(len(plans)):
-        groups.setdefault(None if apart is None else apart[number], []).append(number)
-    units: list[Unit] = []
-    for left in groups.values():
-        members = left
-        if apart is not None:
-            kept = [member for member in left if member in folded or _carries(plans[member])]
-            units += [Alone(member, _CARRIES) for member in kept]
-            members = left = [member for member in left if member not in set(kept)]
-        of_group: list[Unit] = []
-        for rule in RULES:
-            of_group += rule(plans, left)
-            taken = {member for unit in of_group for member in unit.members}
-            left = [member for member in left if member not in taken]
-        if left:
-            looked_up = {member for unit in of_group if isinstance(unit, Alike) for member in unit.members}
-            company = _Company([plans[member] for member in members if member not in looked_up])
-            lanes = [unit for unit in of_group if isinstance(unit, Lanes)]
-            of_group += [Alone(member, company.why_alone(plans[member], lanes)) for member in left]
-        units += of_group
+    kept = {number for number, plan in enumerate(plans) if lasting and (number in folded or _carries(plan))}
+    members = left = [number for number in range(len(plans)) if number not in kept]
+    units: list[Unit] = [Alone(number, _CARRIES) for number in sorted(kept)]
+    for rule in RULES:
+        units += rule(plans, left)
+        taken = {member for unit in units for member in unit.members}
+        left = [member for member in left if member not in taken]
+    if left:
+        looked_up = {member for unit in units if isinstance(unit, Alike) for member in unit.members}
+        company = _Company([plans[member] for member in members if member not in looked_up])
+        lanes = [unit for unit in units if isinstance(unit, Lanes)]
+        units += [Alone(member, company.why_alone(plans[member], lanes)) for member in left]
     return SharingPlan(tuple(plans), tuple(sorted(units, key=lambda unit: unit.members[0])))
 
 

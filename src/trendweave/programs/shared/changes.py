@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -106,12 +106,12 @@ class Roster:
     folded: frozenset[str] = frozenset()
 
     @cached_property
-    def groups(self) -> tuple[tuple[tuple[str, ...], int | None], ...]:
-        """The names that have one text and came at one time, in the order of the first of them; and that time."""
-        groups: dict[tuple[str, int | None], list[str]] = {}
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The names that have one text, in the order of the first of them."""
+        groups: dict[str, list[str]] = {}
         for name, program in self.programs.items():
-            groups.setdefault((program.text, self.since.get(name)), []).append(name)
-        return tuple((tuple(names), came) for (_, came), names in groups.items())
+            groups.setdefault(program.text, []).append(name)
+        return tuple(map(tuple, groups.values()))
 
     def record(self, families: Sequence[frozenset[Path]]) -> Record:
         """What is kept with states."""
@@ -164,11 +164,6 @@ class Roster:
         if problems:
             raise DataError(problems)
         return Roster(self.programs, since, frozenset(folded))
-
-    def settle(self, names: Iterable[str]) -> Roster:
-        """The same, where it makes no difference any more when some queries came."""
-        gone = set(names)
-        return replace(self, since={name: came for name, came in self.since.items() if name not in gone})
 
 
 def rewrite_rows(rows: pa.Table, needs: Needs, events: pa.Schema) -> pa.Table:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
-from trendweave.programs.program import FAMILY, Family, Flag, Needs, Program
+from trendweave.programs.program import FAMILY, MEETS, Family, Flag, Needs, Program
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.rows.encoded import APART, CHUNK, LETTERS, TIME, Encodings, read_letters
 from trendweave.sharing.one_pass import find_families, fits
@@ -146,7 +146,6 @@ def has_type(column: str | None) -> Flag:
 
 def plan_rows(
     programs: Sequence[Program],
-    keep_families_apart: bool = True,
     whole: bool = False,
     known: Sequence[frozenset[Path]] = (),
     meet_by: MeetBy = "common keys",
@@ -155,7 +154,6 @@ def plan_rows(
 
     Args:
         programs: All of them read the same events, with the same time.
-        keep_families_apart: False where all rows are in one place anyhow.
         whole: Rows also hold every column of events that is read, so that other rows can be made of them.
         known: Families that there were before, which keep their keys and numbers.
         meet_by: Rows meet by keys that programs have in common; or by the own keys of each program, so that nobody else
@@ -175,7 +173,7 @@ def plan_rows(
     if whole:
         for name in sorted({name for one in needs for name in one.read}):
             gathering.names.setdefault(st.Attribute((name,)), name_column(st.Attribute((name,))))
-    families, of_view = _find_families(keys, known, keep_families_apart, meet_by)
+    families, of_view = _find_families(keys, known, meet_by)
     views = [replace(view, family=family) for view, family in zip(views, of_view, strict=True)]
     return RowsPlan(
         tuple((name, expression) for expression, name in gathering.names.items() if name != TIME),
@@ -187,11 +185,9 @@ def plan_rows(
 
 
 def _find_families(
-    keys: Sequence[frozenset[Path]], known: Sequence[frozenset[Path]], apart: bool, meet_by: MeetBy
+    keys: Sequence[frozenset[Path]], known: Sequence[frozenset[Path]], meet_by: MeetBy
 ) -> tuple[list[frozenset[Path]], list[int]]:
     """Families, and the number of that of each program."""
-    if not apart:
-        return [frozenset()], [0] * len(keys)
     if meet_by == "common keys":
         families = find_families(keys, known)
         return families, [next(i for i, family in enumerate(families) if fits(family, one)) for one in keys]
@@ -212,6 +208,50 @@ def _taken_by(views: Sequence[View], family: int) -> tuple[int, ...] | None:
 
 def _shared_path(view: View, path: Path) -> Path:
     return (view.shared_name(path[0]), *path[1:])
+
+
+def unite_needs(rows: RowsPlan, sources: Sequence[Program]) -> Needs:
+    """What all programs need together.
+
+    Args:
+        rows: What rows hold, with a view for each program.
+        sources: The programs.
+
+    Returns:
+        Their needs as one.
+    """
+    needs = [source.needs for source in sources]
+    types = {one.type for one in needs}
+    rules = sorted({one.rule for one in needs if one.rule is not None})
+    one_family = len(rows.families) == 1
+    return Needs(
+        time=needs[0].time,
+        type=types.pop() if len(types) == 1 else None,
+        read=tuple(sorted({name for one in needs for name in one.read})),
+        named_types=_unite_types(needs),
+        columns=rows.columns,
+        flags=rows.flags,
+        words=rows.words,
+        only_flagged=not rows.every_row,
+        together=rows.families[0].keys if one_family else ((FAMILY,), (MEETS,)),
+        families=rows.families,
+        merged=_find_merged(rows, needs) if one_family else (),
+        rule=", ".join(rules) or None,
+    )
+
+
+def _unite_types(needs: Sequence[Needs]) -> frozenset[str] | None:
+    named = [one.named_types for one in needs if one.named_types is not None]
+    return frozenset[str]().union(*named) if len(named) == len(needs) else None
+
+
+def _find_merged(rows: RowsPlan, needs: Sequence[Needs]) -> tuple[Path, ...]:
+    """Keys that the rows of every result have in common."""
+    common: set[Path] | None = None
+    for view, one in zip(rows.views, needs, strict=True):
+        own = {(view.shared_name(path[0]), *path[1:]) for path in one.merged}
+        common = own if common is None else common & own
+    return tuple(sorted(common or ()))
 
 
 @dataclass(frozen=True)
@@ -262,12 +302,6 @@ class SharedRows:
         columns |= {name: pa.chunked_array([pa.array(rows._word(bits))]) for name, bits in view.words}
         table = pa.table(columns)
         return table if kept is None or kept.all() else table.filter(pa.array(kept))
-
-    def bit(self, number: int) -> np.ndarray:
-        """Whether a shared bit is set, per row."""
-        if not self.plan.flags:
-            return np.ones(self.table.num_rows, np.bool_)
-        return (self.letters[:, number // 64] >> np.uint64(number % 64)) & np.uint64(1) != 0
 
     def with_any(self, bits: Sequence[int]) -> np.ndarray:
         """Whether one of some shared bits is set, per row."""

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import CountTooLargeError
 from trendweave.kernels.many_queries import Sharing, SharingCounts, aggregate_shared
 from trendweave.planning.plan import Window
-from trendweave.programs.program import EVERYTHING, Carry, PartialResults, Program, Scope
-from trendweave.programs.shared.merged.inputs import PlacedUnit
-from trendweave.programs.shared.merged.results import (
-    Columns,
-    UnitResults,
-    results_of_members,
-    sort_by_columns,
-)
+from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, PartialResults, Program, Scope
+from trendweave.programs.shared.merged.graphlets import PlacedUnit, UnitMeasures, UnitResults
 from trendweave.programs.shared.merged.search import SearchTask
-from trendweave.programs.shared.merged.timing import MergedTiming
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import RowsPlan, SharedRows
-from trendweave.programs.shared.unit import Found, Given, Part, Unit, UnitStep, telling_member
+from trendweave.programs.shared.steps import hull
+from trendweave.programs.shared.unit import (
+    Given,
+    MemberParts,
+    Unit,
+    by_member,
+    group_by_member,
+    name_member,
+    telling_member,
+)
 from trendweave.programs.trends.aggregates import TaskOptions
-from trendweave.programs.trends.program import TrendAggregates
+from trendweave.programs.trends.program import PartialAggregates, TrendAggregates
 from trendweave.results.partial_table import to_table
 from trendweave.results.partials import TaskResult
 from trendweave.rows.closing import Closing
@@ -34,6 +40,106 @@ from trendweave.sharing.lanes import Lanes
 
 #: Per kind of windows, the range that is asked for.
 Ranges = Sequence[tuple[int, int] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class MergedTiming:
+    """A closing per kind of windows. Rows wait as long as a window of any kind that holds them may come out; nothing
+    outlives them."""
+
+    closings: tuple[Closing, ...]
+
+    @property
+    def pane(self) -> int:
+        return min(closing.pane for closing in self.closings)
+
+    @property
+    def carries(self) -> bool:
+        return False
+
+    @property
+    def folds(self) -> bool:
+        return False
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        if waiting is None:
+            return None
+        known = []
+        for closing in self.closings:
+            first = waiting[0] if watermark is None else max(waiting[0], _keeps_from(closing, watermark))
+            if first <= waiting[1]:
+                known.append(closing.due(first, waiting[1], watermark))
+        return min(known, default=None)
+
+    def windows(self, before: int | None, watermark: int | None) -> list[tuple[int, int]]:
+        """Per kind, the windows that close when the watermark moves."""
+        return [closing.windows(before, watermark) for closing in self.closings]
+
+    def touched(self, changed: tuple[int, int], before: int | None) -> list[tuple[int, int]]:
+        """Per kind, the open windows whose rows change with events between these times."""
+        return [closing.touched(*changed, before) for closing in self.closings]
+
+    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        return self._times(self.windows(before, watermark))
+
+    def _times(self, windows: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        """The times of the rows that lie in one of these windows."""
+        return hull(closing.times(own) for closing, own in zip(self.closings, windows, strict=True))
+
+    def keeps_from(self, watermark: int) -> int:
+        return min(_keeps_from(closing, watermark) for closing in self.closings)
+
+    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        return self._times(self.touched(changed, before))
+
+
+def _keeps_from(closing: Closing, watermark: int) -> int:
+    return closing.first_kept_pane(watermark) * closing.pane
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Queries of a unit that show the same columns, by their numbers inside it, and how these are written.
+
+    `members` are the numbers of the queries in the workload; `program` is that of the first, with them as a group.
+    """
+
+    queries: tuple[int, ...]
+    members: np.ndarray
+    program: TrendAggregates
+
+    @property
+    def merger(self) -> MemberParts | None:
+        parts = self.program.partials()
+        return MemberParts(parts) if isinstance(parts, PartialAggregates) else None
+
+    def write(self, found: TaskResult, scope: Scope) -> pa.Table:
+        """Result rows; where one of them cannot be written, the error says whose it is."""
+
+        def take(own: np.ndarray) -> TaskResult:
+            return TaskResult(found.partials.take(own), [group.filter(pa.array(own)) for group in found.groups])
+
+        numbers = found.groups[0].to_numpy()
+        return by_member(name_member(found, numbers, take, lambda one: self.program.write(one, scope)))
+
+
+def sort_by_columns(members: Sequence[int], programs: Sequence[TrendAggregates]) -> tuple[Columns, ...]:
+    """Put queries together that are written alike."""
+    alike: dict[Hashable, list[int]] = defaultdict(list)
+    for query, program in enumerate(programs):
+        plan = program.plan
+        shown = tuple(
+            (column.name, column.function, column.path, column.variable is None) for column in plan.aggregates
+        )
+        alike[plan.window, plan.groups, shown, plan.outputs, plan.having, plan.order_by, plan.limit].append(query)
+    return tuple(
+        Columns(
+            tuple(queries),
+            np.array([members[query] for query in queries], np.int32),
+            group_by_member(programs[queries[0]]),
+        )
+        for queries in alike.values()
+    )
 
 
 @dataclass(frozen=True)
@@ -70,12 +176,17 @@ class MergedUnit(Unit):
 
     # All at once
 
-    def compute(self, rows: SharedRows, scope: Scope) -> Iterator[Found]:
-        for columns, found in self.aggregate(rows, self._everywhere(scope), scope.chunk):
-            yield columns.write(found, scope)
+    def compute(self, rows: SharedRows, scope: Scope, in_parts: bool = False) -> Iterator[Given]:
+        yield from self._write(self.aggregate(rows, [scope.windows] * len(self.windows), scope.chunk), scope, in_parts)
 
-    def _everywhere(self, scope: Scope) -> Ranges:
-        return [scope.windows] * len(self.windows)
+    def _write(self, found: Iterator[tuple[Columns, TaskResult]], scope: Scope, in_parts: bool) -> Iterator[Given]:
+        """Aggregates as rows, or as parts where something is left to merge."""
+        for columns, results in found:
+            merger = columns.merger if in_parts else None
+            if merger is None:
+                yield Given(columns.write(results, scope))
+            else:
+                yield Given(to_table(results, merger.schema), merger=self.columns.index(columns))
 
     def aggregate(
         self, rows: SharedRows, only: Ranges, chunk: int | None = None
@@ -94,7 +205,7 @@ class MergedUnit(Unit):
             return
         placed = self._place(self.unit, rows.plan)
         unit_rows = placed.encode(rows)
-        measures = unit_rows.measure()
+        measures = UnitMeasures(unit_rows)
         try:
             found = aggregate_shared(
                 unit_rows.kernel_rows(only, chunk),
@@ -109,7 +220,7 @@ class MergedUnit(Unit):
         _add_counts(rows.metrics, found.counts)
         results = UnitResults(unit_rows, measures, found)
         for columns in self.columns:
-            of_columns = results.read(columns)
+            of_columns = results.read(columns.queries, columns.members, columns.program)
             if of_columns is not None:
                 yield columns, of_columns
 
@@ -149,22 +260,9 @@ class MergedUnit(Unit):
     def mergers(self) -> tuple[PartialResults | None, ...]:
         return tuple(columns.merger for columns in self.columns)
 
-    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Given]:
-        yield from self.as_parts(self.aggregate(rows, self._everywhere(scope), scope.chunk), scope)
-
-    def as_parts(self, found: Iterator[tuple[Columns, TaskResult]], scope: Scope) -> Iterator[Given]:
-        """Aggregates as parts, or as rows where nothing is left to merge."""
-        number = {columns.queries: place for place, columns in enumerate(self.columns)}
-        for columns, results in found:
-            merger = columns.merger
-            if merger is None:
-                yield columns.write(results, scope)
-            else:
-                yield Part(to_table(results, merger.schema), number[columns.queries])
-
     # Piece by piece
 
-    def steps(self, in_parts: bool, early: bool = False) -> MergedTiming | None:
+    def steps(self, in_parts: bool, early: bool, metrics: SharingMetrics) -> MergedTiming | None:
         kind = self.programs[0].time_type
         found = []
         for window, member in self.windows.items():
@@ -176,15 +274,11 @@ class MergedUnit(Unit):
 
     def step(
         self, steps: Any, in_parts: bool, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None
-    ) -> UnitStep:
-        found = self.aggregate(rows, steps.windows(before, watermark))
-        if in_parts:
-            return UnitStep(self.as_parts(found, EVERYTHING))
-        return UnitStep(columns.write(results, EVERYTHING) for columns, results in found)
+    ) -> tuple[Iterable[Given], Carry]:
+        return self._write(self.aggregate(rows, steps.windows(before, watermark)), EVERYTHING, in_parts), NO_CARRY
 
-    def peek(self, steps: Any, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
-        for columns, results in self.aggregate(rows, steps.touched(changed, before)):
-            yield columns.write(results, EVERYTHING)
+    def peek(self, steps: Any, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Given]:
+        return self._write(self.aggregate(rows, steps.touched(changed, before)), EVERYTHING, False)
 
 
 def _add_counts(metrics: SharingMetrics, counts: SharingCounts) -> None:
@@ -201,3 +295,12 @@ def bind_merged(unit: Graphlets | Lanes, programs: Sequence[Program], sharing: s
         one = own[0]
         search = TrendAggregates(unit.plan, one.events, one.time, one.type, one.numbers)
     return MergedUnit(unit, tuple(own), sharing, search)
+
+
+def results_of_members(columns: Sequence[Columns], found: Sequence[TaskResult]) -> Iterator[tuple[Columns, TaskResult]]:
+    """Aggregates that were found query by query, in their order."""
+    of_query = {query: (one, member) for one in columns for query, member in zip(one.queries, one.members, strict=True)}
+    for query, result in enumerate(found):
+        one, member = of_query[query]
+        numbers = pa.array(np.full(result.partials.window.size, member))
+        yield one, TaskResult(result.partials, [numbers, *result.groups])
