@@ -7,15 +7,27 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from trendweave.planning.plan import NEVER, AggregateColumn, Guard, Path, Plan, SlidingWindow, WholeInput
+from trendweave.planning.plan import (
+    NEVER,
+    AggregateColumn,
+    End,
+    Guard,
+    Path,
+    Plan,
+    SlidingWindow,
+    Start,
+    State,
+    Template,
+    Transition,
+    WholeInput,
+)
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.sharing.merged import (
     MergedQueries,
     blocker_of,
-    find_measures,
-    find_parts,
     measured_kinds,
-    merge_prefixes,
+    merge_plans,
+    merge_templates,
 )
 
 #: Windows that hold one event. Merged queries have a number per window, and add it up for each; alone, a query queues
@@ -86,11 +98,19 @@ _MORE_NUMBERS = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Graphlets:
-    """Queries in one automaton; what they have in common is computed once, or side by side."""
+    """Queries in one automaton; what they have in common is computed once, or side by side.
+
+    Attributes:
+        members: Their numbers.
+        merged: The automaton.
+        plan: What all of them ask of events, as one plan: its variables are how events are read, its aggregates the
+            attributes that are measured. Windows may be of other kinds than its own.
+    """
 
     kind: ClassVar[str] = "graphlets"
     members: tuple[int, ...]
     merged: MergedQueries
+    plan: Plan
 
 
 def share_graphlets(plans: Sequence[QueryPlan], left: list[int]) -> list[Graphlets]:
@@ -130,13 +150,32 @@ def merge_queries(plans: Sequence[QueryPlan], members: Sequence[int]) -> Graphle
     """
     own = [plan for plan in (plans[member] for member in members) if isinstance(plan, Plan)]
     assert len(own) == len(members), "others are not merged"
-    merged = find_parts(merge_prefixes(own))
+    merged = merge_templates(own)
     sharing = _find_sharing(merged)
     if len(sharing) < 2:
         return None
     if len(sharing) < len(members):
         return merge_queries(plans, [members[query] for query in sorted(sharing)])
-    return Graphlets(tuple(members), find_measures(own, merged))
+    return Graphlets(tuple(members), merged, _merge_plans(own, merged))
+
+
+def _merge_plans(own: Sequence[Plan], merged: MergedQueries) -> Plan:
+    readings = [state.reading for state in merged.states]
+    readings += [step.blocker for step in merged.steps if step.blocker is not None]
+    names = {reading: f"v{number}" for number, reading in enumerate(dict.fromkeys(readings))}
+    template = Template(
+        tuple(State(number, names[state.reading], state.reading.type) for number, state in enumerate(merged.states)),
+        tuple(Start(number) for number, state in enumerate(merged.states) if state.starts),
+        tuple(Transition(*pair) for pair in dict.fromkeys((step.source, step.target) for step in merged.steps)),
+        tuple(End(state) for state in dict.fromkeys(state for state, _ in merged.ends)),
+    )
+    measured: dict[Path, AggregateColumn] = {}
+    for plan in own:
+        for column in plan.aggregates:
+            if column.path is not None:
+                name = f"m{len(measured)}"
+                measured.setdefault(column.path, AggregateColumn(name, column.function, "v0", column.path))
+    return merge_plans(own, names, template, tuple(measured.values()))
 
 
 def _find_sharing(merged: MergedQueries) -> set[int]:

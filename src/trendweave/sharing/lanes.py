@@ -23,14 +23,12 @@ from trendweave.planning.plan import (
     State,
     Template,
     Transition,
-    TypeColumns,
-    VariablePlan,
     WholeInput,
 )
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.planning.ways import choose_negated_ways, choose_ways, steps_from_row_to_row
 from trendweave.sharing.constants import LEAST, find_alike
-from trendweave.sharing.merged import Reading
+from trendweave.sharing.merged import Reading, merge_plans
 from trendweave.sharing.overlay import Laid, Lane, Negations, Overlay, StepCondition, find_pattern
 
 #: Queries in one vector: bits of a mask.
@@ -160,7 +158,6 @@ def _make_unit(overlay: Overlay, negations: Negations) -> Lanes:
     columns = _Columns(next(iter(names.values())))
     measured = tuple(_place_aggregates(one, columns) for one in overlay.laid)
     own = [one.plan for one in overlay.laid]
-    first = own[0]
     steps = sorted(overlay.steps.items())
     searched = [EdgePlan(role_name(a), role_name(b), step.comparisons, step.general) for (a, b), step in steps]
     edges = (*searched, *negations.edges)
@@ -170,25 +167,15 @@ def _make_unit(overlay: Overlay, negations: Negations) -> Lanes:
         tuple(Transition(*pair, step.guard, closed=step.closed) for pair, step in steps),
         tuple(End(state, guard) for state, guard in sorted(overlay.ends.items())),
     )
-    grouped = [{group.path for group in plan.groups} for plan in own]
-    read = [VariablePlan(name, reading.type, False, reading.local) for reading, name in names.items()]
-    plan = Plan(
-        text=" | ".join(plan.text for plan in own),
-        returns="aggregates",
-        strategy=first.strategy,
-        window=first.window,
-        variables=(*read, *negations.variables),
-        templates=(choose_ways(template, edges, first.strategy),),
+    merged = merge_plans(own, names, choose_ways(template, edges, own[0].strategy), columns.found)
+    plan = replace(
+        merged,
+        variables=(*merged.variables, *negations.variables),
         negations=tuple(
             replace(negation, template=choose_negated_ways(negation.template, tuple(negations.edges)))
             for negation in negations.patterns
         ),
         edges=edges,
-        partition_key=first.partition_key,
-        bound_keys=(),
-        groups=tuple(group for group in first.groups if all(group.path in paths for paths in grouped)),
-        aggregates=tuple(columns.found),
-        needed_columns=_needed_columns(own),
     )
     shared = tuple(_describe(pair, step, lanes) for pair, step in steps if step.compares_events)
     members, lane_of = (tuple(part) for part in zip(*((one.member, one.lane) for one in overlay.laid), strict=True))
@@ -233,14 +220,6 @@ class _Columns:
             name = f"m{len(self.found)}"
             self.found.append(AggregateColumn(name, column.function, self._placeholder, column.path))
         return self._numbers[key]
-
-
-def _needed_columns(plans: Sequence[Plan]) -> tuple[TypeColumns, ...]:
-    paths: dict[str | None, set[tuple[str, ...]]] = defaultdict(set)
-    for plan in plans:
-        for columns in plan.needed_columns:
-            paths[columns.type].update(columns.paths)
-    return tuple(TypeColumns(type_, tuple(sorted(needed))) for type_, needed in paths.items())
 
 
 def _describe(pair: tuple[int, int], step: StepCondition, lanes: tuple[Lane, ...]) -> str:

@@ -19,12 +19,22 @@ measure. So what is measured never stands in the way of a common state.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from trendweave.language.syntax_tree import Expression
-from trendweave.planning.plan import AggregateColumn, Guard, Path, Plan, SlidingWindow, WholeInput
+from trendweave.planning.plan import (
+    AggregateColumn,
+    Guard,
+    Path,
+    Plan,
+    SlidingWindow,
+    Template,
+    TypeColumns,
+    VariablePlan,
+    WholeInput,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +157,46 @@ def reading_of(plan: Plan, variable: str) -> Reading:
     return Reading(found.type, found.local)
 
 
-def merge_prefixes(plans: Sequence[Plan]) -> MergedQueries:
+def merge_plans(
+    plans: Sequence[Plan], names: Mapping[Reading, str], template: Template, aggregates: Sequence[AggregateColumn]
+) -> Plan:
+    """One plan for queries of one strategy and key: it asks of events what they do.
+
+    Args:
+        plans: The plans.
+        names: The names of its variables, by how events are read.
+        template: The merged template.
+        aggregates: What is measured.
+    """
+    first = plans[0]
+    grouped = [{group.path for group in plan.groups} for plan in plans]
+    paths: dict[str | None, set[Path]] = defaultdict(set)
+    for plan in plans:
+        for columns in plan.needed_columns:
+            paths[columns.type].update(columns.paths)
+    return Plan(
+        text=" | ".join(plan.text for plan in plans),
+        returns="aggregates",
+        strategy=first.strategy,
+        window=first.window,
+        variables=tuple(VariablePlan(name, reading.type, False, reading.local) for reading, name in names.items()),
+        templates=(template,),
+        negations=(),
+        edges=(),
+        partition_key=first.partition_key,
+        bound_keys=(),
+        groups=tuple(group for group in first.groups if all(group.path in own for own in grouped)),
+        aggregates=tuple(aggregates),
+        needed_columns=tuple(TypeColumns(type_, tuple(sorted(needed))) for type_, needed in paths.items()),
+    )
+
+
+def merge_templates(plans: Sequence[Plan]) -> MergedQueries:
+    """The automaton of plans that `why_not_merged` has nothing against."""
+    return _find_measures(plans, _find_parts(_merge_prefixes(plans)))
+
+
+def _merge_prefixes(plans: Sequence[Plan]) -> MergedQueries:
     """Merge templates from their beginnings on.
 
     Args:
@@ -223,7 +272,7 @@ def _number(things: Iterable[Hashable]) -> tuple[list[int], int]:
     return [known.setdefault(thing, len(known)) for thing in things], len(known)
 
 
-def find_parts(merged: MergedQueries) -> MergedQueries:
+def _find_parts(merged: MergedQueries) -> MergedQueries:
     """Find states that are alike.
 
     Args:
@@ -250,7 +299,7 @@ def find_parts(merged: MergedQueries) -> MergedQueries:
     return replace(merged, parts=tuple(map(tuple, states.values())))
 
 
-def find_measures(plans: Sequence[Plan], merged: MergedQueries) -> MergedQueries:
+def _find_measures(plans: Sequence[Plan], merged: MergedQueries) -> MergedQueries:
     """Find what is to be measured.
 
     Args:

@@ -181,7 +181,7 @@ class Shared:
 
     def count_what_is_planned(self) -> None:
         """Count what is shared whatever rows come."""
-        self.metrics.expressions_saved = self.rows.saved
+        self.metrics.expressions_saved = self.rows.saved + sum(unit.saved for unit in self.units)
         self.metrics.queries = sum(len(unit.members) for unit in self.units if len(unit.members) > 1)
 
     # All at once, and in parts

@@ -124,6 +124,13 @@ class _Gathering:
         return tuple(self.bit(tell_type(Flag(name), needs, type_apart)) for name in sorted(needs.kept_types))
 
 
+def count_asked(program: Program) -> int:
+    """The row expressions and conditions of a program."""
+    needs = program.needs
+    time = None if needs.time is None else st.Attribute((needs.time,))
+    return len(needs.flags) + sum(expression != time for _, expression in needs.columns)
+
+
 def tell_type(flag: Flag, needs: Needs, type_apart: bool) -> Flag:
     """Where not all programs read the type, the type is a condition like others."""
     if not type_apart or flag.type is None or needs.type is None:

@@ -99,6 +99,11 @@ class Unit(ABC):
     def sources(self) -> tuple[Program, ...]:
         """Programs whose needs rows must serve."""
 
+    @property
+    def saved(self) -> int:
+        """Row expressions and conditions of its members that its sources need not ask for again."""
+        return 0
+
     def view(self, rows: SharedRows) -> pa.Table:
         """The rows as the first source sees them."""
         return self.sources[0].adopt(rows.view(self.first))

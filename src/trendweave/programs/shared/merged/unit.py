@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,13 +14,14 @@ import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import CountTooLargeError
+from trendweave.kernels.loops.merged import MergedTemplate
 from trendweave.kernels.many_queries import Sharing, SharingCounts, aggregate_shared
-from trendweave.planning.plan import Window
+from trendweave.planning.plan import Plan, Window
 from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, PartialResults, Program, Scope
-from trendweave.programs.shared.merged.graphlets import PlacedUnit, UnitMeasures, UnitResults
+from trendweave.programs.shared.merged.graphlets import GraphletTask, make_template
 from trendweave.programs.shared.merged.search import SearchTask
 from trendweave.programs.shared.metrics import SharingMetrics
-from trendweave.programs.shared.rows import RowsPlan, SharedRows
+from trendweave.programs.shared.rows import SharedRows, count_asked
 from trendweave.programs.shared.steps import hull
 from trendweave.programs.shared.unit import (
     Given,
@@ -37,6 +39,7 @@ from trendweave.results.partials import TaskResult
 from trendweave.rows.closing import Closing
 from trendweave.sharing.graphlets import Graphlets
 from trendweave.sharing.lanes import Lanes
+from trendweave.sharing.merged import merge_templates
 
 #: Per kind of windows, the range that is asked for.
 Ranges = Sequence[tuple[int, int] | None]
@@ -144,14 +147,13 @@ def sort_by_columns(members: Sequence[int], programs: Sequence[TrendAggregates])
 
 @dataclass(frozen=True)
 class MergedUnit(Unit):
-    """Queries in one automaton. Where they compare neighbouring events, `search` is the program of the merged plan,
-    which searches for predecessors; others are computed burst by burst."""
+    """Queries in one automaton; `source` is the program of the merged plan. Where they compare neighbouring events,
+    predecessors are searched for; others are computed burst by burst."""
 
     unit: Graphlets | Lanes
     programs: tuple[TrendAggregates, ...]
+    source: TrendAggregates
     sharing: str
-    search: TrendAggregates | None = None
-    _placed: list[PlacedUnit] = field(init=False, default_factory=list, compare=False, repr=False)
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -159,7 +161,12 @@ class MergedUnit(Unit):
 
     @property
     def sources(self) -> tuple[Program, ...]:
-        return self.programs if self.search is None else (self.search,)
+        return (self.source,)
+
+    @property
+    def saved(self) -> int:
+        """Beside what the rows tell, as all queries have one source."""
+        return sum(map(count_asked, self.programs)) - count_asked(self.source)
 
     @cached_property
     def columns(self) -> tuple[Columns, ...]:
@@ -203,57 +210,56 @@ class MergedUnit(Unit):
         if isinstance(self.unit, Lanes):
             yield from self._search(self.unit, rows, only, chunk)
             return
-        placed = self._place(self.unit, rows.plan)
-        unit_rows = placed.encode(rows)
-        measures = UnitMeasures(unit_rows)
+        # The limits are those of queries, not of what they are together.
+        view = rows.view(self.first)
+        task = GraphletTask(self.unit.merged, self.unit.plan, self.source.preparation, view)
         try:
-            found = aggregate_shared(
-                unit_rows.kernel_rows(only, chunk),
-                placed.template,
-                measures.asked,
-                sharing=Sharing(self.sharing),
-                numbers="float64" if self.programs[0].numbers == "float64" else "exact",
-            )
+            counts = self._run(task, self._template, only, chunk)
         except CountTooLargeError:
-            yield from self._aggregate_one_by_one(rows, only, chunk)
+            yield from self._aggregate_one_by_one(self.unit.plan, view, only, chunk)
             return
-        _add_counts(rows.metrics, found.counts)
-        results = UnitResults(unit_rows, measures, found)
+        _add_counts(rows.metrics, counts)
         for columns in self.columns:
-            of_columns = results.read(columns.queries, columns.members, columns.program)
-            if of_columns is not None:
-                yield columns, of_columns
+            found = task.read(columns.queries, columns.members, columns.program)
+            if found is not None:
+                yield columns, found
+
+    @cached_property
+    def _template(self) -> MergedTemplate:
+        assert isinstance(self.unit, Graphlets), "others are searched in"
+        return make_template(self.unit.merged, self.unit.plan)
+
+    def _run(self, task: GraphletTask, template: MergedTemplate, only: Ranges, chunk: int | None) -> SharingCounts:
+        numbers = "float64" if self.source.numbers == "float64" else "exact"
+        rows, sharing = task.kernel_rows(only, chunk), Sharing(self.sharing)
+        found = aggregate_shared(rows, template, task.measures, sharing=sharing, numbers=numbers)
+        task.take(found)
+        return found.counts
 
     def _search(
         self, unit: Lanes, rows: SharedRows, only: Ranges, chunk: int | None
     ) -> Iterator[tuple[Columns, TaskResult]]:
-        merged = self.search
-        assert merged is not None, "there is a merged plan"
-        options = TaskOptions(merged.numbers != "float64", only[0], chunk)
+        options = TaskOptions(self.source.numbers != "float64", only[0], chunk)
         plans = [program.plan for program in self.programs]
-        try:
-            found = SearchTask(unit, plans, merged.preparation, self.view(rows), options).run_members()
-        except CountTooLargeError as error:
-            hint = 'ask for numbers="float64", or use smaller windows'
-            raise ExecutionError([Problem("TW403", str(error), hint)]) from error
+        with naming_too_large_counts():
+            found = SearchTask(unit, plans, self.source.preparation, self.view(rows), options).run_members()
         yield from results_of_members(self.columns, found)
 
     def _aggregate_one_by_one(
-        self, rows: SharedRows, only: Ranges, chunk: int | None
+        self, merged: Plan, view: pa.Table, only: Ranges, chunk: int | None
     ) -> Iterator[tuple[Columns, TaskResult]]:
         """Where a number is too large for all of them: only those queries fail that have it, and say so."""
-        found = []
-        for query, (member, program) in enumerate(zip(self.members, self.programs, strict=True)):
-            windows = only[list(self.windows).index(program.plan.window)]
-            with telling_member(member):
-                view = program.adopt(rows.view(self.first + query))
-                found.append(program.aggregate(view, Scope(windows, chunk)))
-        yield from results_of_members(self.columns, found)
-
-    def _place(self, unit: Graphlets, plan: RowsPlan) -> PlacedUnit:
-        if not self._placed or self._placed[0].rows_plan is not plan:
-            self._placed[:] = [PlacedUnit(unit.merged, self.programs, plan, self.first)]
-        return self._placed[0]
+        for columns in self.columns:
+            for query, member in zip(columns.queries, columns.members, strict=True):
+                plan = self.programs[query].plan
+                alone = merge_templates([plan])
+                task = GraphletTask(alone, merged, self.source.preparation, view)
+                own = [only[list(self.windows).index(plan.window)]]
+                with telling_member(int(member)), naming_too_large_counts():
+                    self._run(task, make_template(alone, merged), own, chunk)
+                found = task.read((0,), np.array([member], np.int32), columns.program)
+                if found is not None:
+                    yield columns, found
 
     # In parts
 
@@ -281,6 +287,16 @@ class MergedUnit(Unit):
         return self._write(self.aggregate(rows, steps.touched(changed, before)), EVERYTHING, False)
 
 
+@contextmanager
+def naming_too_large_counts() -> Iterator[None]:
+    """What to do where exact numbers need too much memory."""
+    try:
+        yield
+    except CountTooLargeError as error:
+        hint = 'ask for numbers="float64", or use smaller windows'
+        raise ExecutionError([Problem("TW403", str(error), hint)]) from error
+
+
 def _add_counts(metrics: SharingMetrics, counts: SharingCounts) -> None:
     for name in counts._fields:
         setattr(metrics, name, getattr(metrics, name) + int(getattr(counts, name)))
@@ -290,11 +306,9 @@ def bind_merged(unit: Graphlets | Lanes, programs: Sequence[Program], sharing: s
     """The unit of merged queries, bound to the programs of all members of a workload."""
     own = [program for program in (programs[member] for member in unit.members) if isinstance(program, TrendAggregates)]
     assert len(own) == len(unit.members), "only aggregates are merged"
-    search = None
-    if isinstance(unit, Lanes):
-        one = own[0]
-        search = TrendAggregates(unit.plan, one.events, one.time, one.type, one.numbers)
-    return MergedUnit(unit, tuple(own), sharing, search)
+    one = own[0]
+    source = TrendAggregates(unit.plan, one.events, one.time, one.type, one.numbers)
+    return MergedUnit(unit, tuple(own), source, sharing)
 
 
 def results_of_members(columns: Sequence[Columns], found: Sequence[TaskResult]) -> Iterator[tuple[Columns, TaskResult]]:
