@@ -59,9 +59,8 @@ def count_ties(program: Program, rows: pa.Table, chunk: int | None = None) -> in
     shared = SharedRows(rows, program.rows)
     # What queries with the same partitions take, together.
     taken: dict[tuple[int, TieKeys], set[int] | None] = {}
-    sources = (source for unit in program.units for source in unit.sources)
-    for source, view in zip(sources, program.rows.views, strict=True):
-        if (keys := _find_keys(source)) is not None:
+    for unit, view in zip(program.units, program.rows.views, strict=True):
+        if (keys := _find_keys(unit.source)) is not None:
             names = ([(view.shared_name(path[0]), *path[1:]) for path in own] for own in (keys.keys, keys.known))
             kind = view.family, TieKeys(*(tuple(sorted(own)) for own in names))
             before = taken.setdefault(kind, set())
@@ -91,10 +90,9 @@ def find_joinable(program: Program, rows: pa.Table) -> Iterator[tuple[str, int, 
         from trendweave.programs.shared.rows import SharedRows
 
         shared = SharedRows(rows, program.rows)
-        sources = [source for unit in program.units for source in unit.sources]
-        for number, source in enumerate(sources[:_MOST_VIEWS]):
-            if isinstance(source, BoundTrends):
-                yield from find_joinable(source, shared.view(number))
+        for number, unit in enumerate(program.units[:_MOST_VIEWS]):
+            if isinstance(unit.source, BoundTrends):
+                yield from find_joinable(unit.source, shared.view(number))
 
 
 # Whoever has such a program has imported its class, and others need not wait for a hundred modules.

@@ -23,7 +23,6 @@ from trendweave.programs.program import Output, PartialResults, Program, Scope, 
 from trendweave.programs.shared.constant_index import VariableRules, index_variables
 from trendweave.programs.shared.copies import Copies, RowCopies
 from trendweave.programs.shared.metrics import SharingMetrics
-from trendweave.programs.shared.rows import SharedRows
 from trendweave.programs.shared.unit import MEMBER, Given, MemberError, MemberParts, Unit, by_member, group_by_member
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts
 from trendweave.programs.trends.program import (
@@ -57,14 +56,14 @@ class AlikeUnit(Unit):
         return self.alike.members
 
     @property
-    def sources(self) -> tuple[Program, ...]:
-        return (self.base,)
+    def source(self) -> Program:
+        return self.base
 
     # All at once
 
-    def compute(self, rows: SharedRows, scope: Scope, in_parts: bool = False) -> Iterator[Given]:
+    def compute(self, rows: pa.Table, scope: Scope, metrics: SharingMetrics, in_parts: bool = False) -> Iterator[Given]:
         in_parts = in_parts and self._is_merged
-        for table in self._compute(self.view(rows), scope, in_parts, rows.metrics):
+        for table in self._compute(rows, scope, in_parts, metrics):
             yield Given(table, merger=0 if in_parts else None)
 
     def _compute(self, rows: pa.Table, scope: Scope, in_parts: bool, metrics: SharingMetrics) -> Iterator[pa.Table]:

@@ -140,7 +140,7 @@ class Shared:
 
     @cached_property
     def needs(self) -> Needs:
-        return unite_needs(self.rows, _sources_of(self.units))
+        return unite_needs(self.rows, [unit.source for unit in self.units])
 
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
@@ -177,7 +177,7 @@ class Shared:
     def share(self, rows: pa.Table) -> SharedRows:
         """Rows as units see them."""
         self.count_what_is_planned()
-        return SharedRows(rows, self.rows, self.metrics)
+        return SharedRows(rows, self.rows)
 
     def count_what_is_planned(self) -> None:
         """Count what is shared whatever rows come."""
@@ -194,7 +194,13 @@ class Shared:
             seen = rows
             if one.since is not None:
                 seen = rows.between(one.since, LAST, as_steps(rows.table.column(TIME), time_type(self.moment)))
-            yield from self.write(one, self.units[one.unit].compute(seen, scope))
+            with self.telling(one.unit):
+                view = self.view(one.unit, seen)
+            yield from self.write(one, self.units[one.unit].compute(view, scope, self.metrics))
+
+    def view(self, number: int, rows: SharedRows) -> pa.Table:
+        """The rows as a unit sees them."""
+        return self.units[number].source.adopt(rows.view(number))
 
     def write(self, one: Pass, given: Iterable[Given], in_parts: bool = False) -> Iterator[pa.RecordBatch]:
         """Result rows that a pass gives, with the names of their queries; or parts of them, of which rows are left out
@@ -363,7 +369,7 @@ class Shared:
         plan = plan_sharing([plans[text] for text in texts], True, folded)
         plan = keep_apart(plan) if self.ordered else plan
         units = _bind_units(roster, plan, self.sharing)
-        rows = plan_rows(_sources_of(units), True, families, meet_by)
+        rows = plan_rows([unit.source for unit in units], True, families, meet_by)
         return replace(self, roster=roster, units=units, rows=rows, plan=plan, whole=True)
 
     def problems_of_early_rows(self) -> list[Problem]:
@@ -409,7 +415,7 @@ def bind_shared(
     _check_times(roster, plan)
     plan = keep_apart(plan) if ordered else plan
     units = _bind_units(roster, plan, sharing)
-    rows = plan_rows(_sources_of(units))
+    rows = plan_rows([unit.source for unit in units])
     return Shared(
         *(roster, units, rows, plan, sharing),
         folds=not ordered,
@@ -421,16 +427,7 @@ def bind_shared(
 
 def _bind_units(roster: Roster, plan: SharingPlan, sharing: str) -> tuple[Unit, ...]:
     members = [roster.programs[names[0]] for names in roster.groups]
-    units: list[Unit] = []
-    first = 0
-    for one in plan.units:
-        units.append(replace(_bind_unit(one, members, sharing), first=first))
-        first += len(units[-1].sources)
-    return tuple(units)
-
-
-def _sources_of(units: Sequence[Unit]) -> list[Program]:
-    return [source for unit in units for source in unit.sources]
+    return tuple(_bind_unit(one, members, sharing) for one in plan.units)
 
 
 def _bind_unit(unit: SharingUnit, programs: Sequence[Program], sharing: str) -> Unit:

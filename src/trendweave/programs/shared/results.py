@@ -186,7 +186,8 @@ class SharedParts:
 
     def _parts(self, number: int, rows: SharedRows, scope: Scope) -> Iterator[Given]:
         with self.program.telling(number):
-            yield from self.program.units[number].compute(rows, scope, in_parts=True)
+            view = self.program.view(number, rows)
+            yield from self.program.units[number].compute(view, scope, self.program.metrics, in_parts=True)
 
     def write(self, given: Iterable[tuple[int, Iterable[Given]]], row_filter: str | None = None) -> pa.Table:
         """Parts of units, by their numbers, as rows; a filter leaves out rows when they are merged."""

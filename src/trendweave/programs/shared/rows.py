@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -19,7 +19,6 @@ import pyarrow as pa
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
 from trendweave.programs.program import FAMILY, MEETS, Family, Flag, Needs, Program
-from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.rows.encoded import APART, CHUNK, LETTERS, TIME, Encodings, read_letters
 from trendweave.sharing.one_pass import find_families, fits
 
@@ -267,7 +266,6 @@ class SharedRows:
 
     table: pa.Table
     plan: RowsPlan
-    metrics: SharingMetrics = field(default_factory=SharingMetrics)
 
     @cached_property
     def letters(self) -> np.ndarray:

@@ -73,13 +73,14 @@ class SharedSteps:
             own = select.between(max(first if gone is None else max(first, gone), one.first), end)
             unit = self.program.units[one.unit]
             with self.program.telling(one.unit):
+                view = self.program.view(one.unit, own)
                 given: Iterable[Given] = ()
                 after: Carry = NO_CARRY
                 if not isinstance(steps, AtTheEnd):
                     known = carried.get(one.key, NO_CARRY)
-                    given, after = unit.step(steps, self.in_parts, own, known, before, watermark)
+                    given, after = unit.step(steps, self.in_parts, view, known, before, watermark)
                 elif watermark is None:
-                    given = unit.compute(own, EVERYTHING)
+                    given = unit.compute(view, EVERYTHING, self.program.metrics)
                 batches += self.program.write(one, given, self.in_parts)
             kept |= {f"{one.key}/{name}": table for name, table in after.items()}
         return Step(batches, kept)
@@ -95,7 +96,8 @@ class SharedSteps:
             first, end = steps.looks_at(changed, before)
             own = select.between(max(first, one.first), end)
             with self.program.telling(one.unit):
-                given = self.program.units[one.unit].peek(steps, own, changed, before)
+                view = self.program.view(one.unit, own)
+                given = self.program.units[one.unit].peek(steps, view, changed, before)
                 yield from self.program.write(one, given)
 
 

@@ -15,7 +15,6 @@ from trendweave.errors import ExecutionError, Problem, TrendweaveError
 from trendweave.planning.plan import GroupColumn
 from trendweave.programs.program import Carry, PartialResults, Program, Scope, Timing
 from trendweave.programs.shared.metrics import SharingMetrics
-from trendweave.programs.shared.rows import SharedRows
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.program import PartialAggregates
 from trendweave.results.partial_table import group_names
@@ -79,15 +78,12 @@ def telling_member(member: int) -> Iterator[None]:
         raise MemberError.of(error, member) from error
 
 
-@dataclass(frozen=True, kw_only=True)
 class Unit(ABC):
-    """A unit of a sharing plan, bound to programs. The needs of its `sources` are served by the shared rows: source i
-    sees them as view `first + i`.
+    """A unit of a sharing plan, bound to programs. The needs of its `source` are served by the shared rows; the unit
+    sees them as this program does.
 
-    What is said here is about units that see rows as one program does, and whose results that program merges.
+    What is said here of steps is about units whose results one program merges.
     """
-
-    first: int = 0
 
     @property
     @abstractmethod
@@ -96,20 +92,16 @@ class Unit(ABC):
 
     @property
     @abstractmethod
-    def sources(self) -> tuple[Program, ...]:
-        """Programs whose needs rows must serve."""
+    def source(self) -> Program:
+        """The program whose needs rows must serve."""
 
     @property
     def saved(self) -> int:
-        """Row expressions and conditions of its members that its sources need not ask for again."""
+        """Row expressions and conditions of its members that its source need not ask for again."""
         return 0
 
-    def view(self, rows: SharedRows) -> pa.Table:
-        """The rows as the first source sees them."""
-        return self.sources[0].adopt(rows.view(self.first))
-
     @abstractmethod
-    def compute(self, rows: SharedRows, scope: Scope, in_parts: bool = False) -> Iterator[Given]:
+    def compute(self, rows: pa.Table, scope: Scope, metrics: SharingMetrics, in_parts: bool = False) -> Iterator[Given]:
         """Result rows, of all rows that meet in one place; or parts of them, where there is something to merge."""
 
     @abstractmethod
@@ -129,16 +121,16 @@ class Unit(ABC):
         """When there is something to do; None where nothing is final before the end. See `Program.steps`."""
 
     def step(
-        self, steps: Any, in_parts: bool, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None
+        self, steps: Any, in_parts: bool, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None
     ) -> tuple[Iterable[Given], Carry]:
         """Take one of its steps, on rows of the times that `reads` says: what it gives, and what to remember."""
-        step = steps.step(self.view(rows), carry, before, watermark)
+        step = steps.step(rows, carry, before, watermark)
         merger = 0 if in_parts and self.mergers()[0] is not None else None
         return (Given(pa.Table.from_batches([batch]), self._owner, merger) for batch in step.batches), step.carry
 
-    def peek(self, steps: Any, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Given]:
+    def peek(self, steps: Any, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[Given]:
         """Current rows of what is still open, of rows of the times that `looks_at` says. See `Steps`."""
-        for batch in steps.peek(self.view(rows), changed, before):
+        for batch in steps.peek(rows, changed, before):
             yield Given(pa.Table.from_batches([batch]), self._owner)
 
     @property
@@ -158,15 +150,15 @@ class AloneUnit(Unit):
         return (self.member,)
 
     @property
-    def sources(self) -> tuple[Program, ...]:
-        return (self.program,)
+    def source(self) -> Program:
+        return self.program
 
-    def compute(self, rows: SharedRows, scope: Scope, in_parts: bool = False) -> Iterator[Given]:
+    def compute(self, rows: pa.Table, scope: Scope, metrics: SharingMetrics, in_parts: bool = False) -> Iterator[Given]:
         merger = self.mergers()[0] if in_parts else None
         if merger is not None:
-            yield Given(merger.compute(self.view(rows), scope), merger=0)
+            yield Given(merger.compute(rows, scope), merger=0)
             return
-        for batch in self.program.compute(self.view(rows), scope).batches:
+        for batch in self.program.compute(rows, scope).batches:
             yield Given(pa.Table.from_batches([batch]), self.member)
 
     def mergers(self) -> tuple[PartialResults | None, ...]:

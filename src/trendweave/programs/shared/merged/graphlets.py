@@ -10,21 +10,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels import Aggregate, Results
+from trendweave.kernels import Aggregate
 from trendweave.kernels.aggregates.entry import extremum_codes, read_extremum, read_floats, read_linear
 from trendweave.kernels.loops.merged import MergedTemplate
 from trendweave.kernels.many_queries import ExtremumMeasure, LinearMeasure, SharedMeasures, SharedResults
 from trendweave.kernels.many_queries import SharedRows as KernelRows
-from trendweave.planning.plan import AggregateColumn, GroupColumn, Path, Plan
+from trendweave.planning.plan import AggregateColumn, Path, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.shared.unit import telling_member
 from trendweave.programs.trends.aggregates import sum_too_large, tick_chunks
-from trendweave.programs.trends.measured_values import KernelAggregate, Measured, SumTooLargeError
-from trendweave.programs.trends.measured_values import Reading as Reader
+from trendweave.programs.trends.measured_values import SumTooLargeError, check_range
 from trendweave.programs.trends.program import TrendAggregates
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.encoded import PartitionBlock, sort_partitions
+from trendweave.rows.encoded import EncodedRows, encode_rows
 from trendweave.rows.numbers import as_numbers
 from trendweave.rows.windows import number_windows
 from trendweave.sharing.merged import MergedMeasure, MergedQueries, Reading
@@ -64,16 +63,11 @@ class GraphletTask:
             for column, name in zip(plan.aggregates, preparation.values, strict=True)
             if name is not None
         }
-        keys = zip(plan.partition_key, preparation.partition_key, strict=True)
-        self._keys = {key.path: name for key, name in keys}
-        partitions = sort_partitions(plan, preparation, table)
-        self._block = PartitionBlock(partitions, 0, partitions.count)
-        only_keys = {*preparation.partition_key} - {name for name, _ in self._columns.values()}
-        self.encoded = self._block.encode([name for name in table.column_names if name not in only_keys])
+        self.rows = encode_rows(plan, preparation, table)
+        self._keys = key_names(plan, preparation)
         self._values_of: dict[Path, tuple[np.ndarray, np.ndarray | None]] = {}
         self._place: list[int] = []
         self._lookup: dict[int, np.ndarray | None] = {}
-        self._groups: dict[tuple[GroupColumn, ...], tuple[np.ndarray, list[pa.Array], int]] = {}
         self.measures = self._find_measures()
 
     def _find_measures(self) -> SharedMeasures:
@@ -102,7 +96,7 @@ class GraphletTask:
             only: Per kind of windows, the range of those that are asked for.
             chunk: The length of the chunks of time whose numbers the rows carry.
         """
-        encoded, chunks = self.encoded, tick_chunks(self.encoded, chunk)
+        encoded, chunks = self.rows, tick_chunks(self.rows, chunk)
         shape = (len(self.merged.windows), encoded.tick.size)
         first, last = np.empty(shape, np.int64), np.empty(shape, np.int64)
         for kind, (window, windows) in enumerate(zip(self.merged.windows, only, strict=True)):
@@ -117,7 +111,7 @@ class GraphletTask:
         assert measure.path is not None, "values are measured"
         if measure.path not in self._values_of:
             name, aggregate = self._columns[measure.path]
-            self._values_of[measure.path] = as_numbers(self.encoded.table.column(name), aggregate)
+            self._values_of[measure.path] = as_numbers(self.rows.table.column(name), aggregate)
         return self._values_of[measure.path]
 
     def _as_aggregate(self, measure: MergedMeasure) -> Aggregate:
@@ -131,59 +125,30 @@ class GraphletTask:
             if measure.kind == "sum":
                 return ("sum", measure.path), values if valid is None else np.where(valid, values, 0)
         if valid is None:
-            return "events", np.ones(self.encoded.tick.size, np.int64)
+            return "events", np.ones(self.rows.tick.size, np.int64)
         return ("known", measure.path), valid.astype(np.int64)
 
-    def _components(
-        self,
-        columns: Sequence[AggregateColumn],
-        reads: Sequence[tuple[int, ...]],
-        entries: np.ndarray,
-    ) -> list[Component]:
-        """The aggregates of some entries, each from the measures that it reads; SQL's NULL where no event has a value.
+    def _component(self, column: AggregateColumn, numbers: tuple[int, ...], entries: np.ndarray) -> Component:
+        """An aggregate of some entries, from the measures that it reads; SQL's NULL where no event has a value.
 
         Raises:
             SumTooLargeError: A sum of finite floats is beyond all floats.
         """
-        aggregates: list[KernelAggregate] = []
-        readers: list[tuple[Reader, tuple[int, ...]]] = []
-        found: list[np.ndarray] = []
-        valid: list[np.ndarray | None] = []
-
-        def take(values: np.ndarray, known: np.ndarray | None = None, given: np.ndarray | None = None) -> int:
-            aggregates.append(KernelAggregate("", 0, None, given, None))
-            found.append(values)
-            valid.append(known)
-            return len(found) - 1
-
-        for column, numbers in zip(columns, reads, strict=True):
-            if not numbers:
-                readers.append(("trends", ()))
-                continue
-            measure = self.merged.measures[numbers[0]]
-            if measure.kind == "min" or measure.kind == "max":
-                codes = self._found.extrema[self._place[numbers[0]]][entries]
-                read = read_extremum(self._as_aggregate(measure), codes, self._lookup[numbers[0]])
-                readers.append((measure.kind, (take(*read),)))
-                continue
-            totals, *weights = (self._found.linear[self._place[number]][entries] for number in numbers)
-            if not weights:
-                readers.append(("count", (take(totals),)))
-                continue
-            given, _ = self._values(measure)
-            averages = column.function == "AVG" and given.dtype == np.float64
-            values, _ = (read_floats if given.dtype == np.float64 else read_linear)(
-                weights[0] if averages else None, totals
-            )
-            readers.append(("avg" if averages else "sum", (take(values, given=given), take(weights[0]))))
-        own = Results(
-            self._found.segment[entries],
-            self._found.window[entries],
-            self._found.count[entries],
-            tuple(found),
-            tuple(valid),
-        )
-        return Measured(aggregates, readers).components(own)
+        if not numbers:
+            return Component("sum", self._found.count[entries])
+        measure = self.merged.measures[numbers[0]]
+        if measure.kind == "min" or measure.kind == "max":
+            codes = self._found.extrema[self._place[numbers[0]]][entries]
+            return Component(measure.kind, *read_extremum(self._as_aggregate(measure), codes, self._lookup[numbers[0]]))
+        totals, *weights = (self._found.linear[self._place[number]][entries] for number in numbers)
+        if not weights:
+            return Component("sum", totals)
+        given, _ = self._values(measure)
+        averages = column.function == "AVG" and given.dtype == np.float64
+        read = read_floats if given.dtype == np.float64 else read_linear
+        values, _ = read(weights[0] if averages else None, totals)
+        check_range(values, given)
+        return Component("avg" if averages else "sum", values, np.asarray(weights[0] != 0, np.bool_), weights[0])
 
     def take(self, found: SharedResults) -> None:
         """What the kernel has found, to be read. Entries are sorted by query."""
@@ -199,7 +164,8 @@ class GraphletTask:
             members: Those in the workload.
             program: Says which columns these are.
         """
-        groups, values, count = self._number_groups(program.plan.groups[1:])
+        groups, values = number_groups(self.rows, [self._keys[group.path] for group in program.plan.groups[1:]])
+        count = int(groups.max(initial=0)) + 1
         by_reads: dict[tuple[tuple[int, ...], ...], list[int]] = defaultdict(list)
         for place, query in enumerate(queries):
             by_reads[self.merged.reads[query]].append(place)
@@ -211,11 +177,14 @@ class GraphletTask:
                 continue
             of_entry = np.repeat(places, [end - first for first, end in ranges])
             try:
-                components = self._components(program.plan.aggregates, reads, entries)
+                components = [
+                    self._component(column, numbers, entries)
+                    for column, numbers in zip(program.plan.aggregates, reads, strict=True)
+                ]
             except SumTooLargeError as error:
                 window = self._found.window[entries[error.entry : error.entry + 1]]
                 with telling_member(int(members[of_entry[error.entry]])):
-                    raise sum_too_large(program.plan, self.encoded.time_type, window) from error
+                    raise sum_too_large(program.plan, self.rows.time_type, window) from error
             group = of_entry * count + groups[self._found.segment[entries]]
             own = Component("sum", self._found.count[entries])
             parts.append(Partials(self._found.window[entries], group, (own, *components)))
@@ -225,14 +194,19 @@ class GraphletTask:
         taken = [pc.take(value, pa.array(merged.group % count)) for value in values]
         return TaskResult(merged, [pa.array(members[merged.group // count]), *taken])
 
-    def _number_groups(self, groups: tuple[GroupColumn, ...]) -> tuple[np.ndarray, list[pa.Array], int]:
-        """The group of each partition, the values of each group, and how many there are."""
-        if groups not in self._groups:
-            columns = [self._block.first_values(self._keys[group.path]) for group in groups]
-            codes = key_codes([pa.chunked_array([column]) for column in columns], self._block.end - self._block.first)
-            first = first_of_each(codes)
-            self._groups[groups] = codes, [pc.take(column, pa.array(first)) for column in columns], max(1, first.size)
-        return self._groups[groups]
+
+def key_names(plan: Plan, preparation: Preparation) -> dict[Path, str]:
+    """The columns of the keys of a merged plan."""
+    return {key.path: name for key, name in zip(plan.partition_key, preparation.partition_key, strict=True)}
+
+
+def number_groups(rows: EncodedRows, names: Sequence[str]) -> tuple[np.ndarray, list[pa.Array]]:
+    """The group of each partition by some of its keys, and the values of each group."""
+    first = pa.array(rows.partitions.starts[:-1])
+    columns = [rows.table.column(name).take(first) for name in names]
+    codes = key_codes(columns, rows.partitions.count)
+    chosen = pa.array(first_of_each(codes))
+    return codes, [column.take(chosen).combine_chunks() for column in columns]
 
 
 def _numbers(values: Iterable[int]) -> np.ndarray:

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.kernels import Aggregate, QueryLanes, Results, aggregate, split_queries
-from trendweave.planning.plan import GroupColumn, Plan
+from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
+from trendweave.programs.shared.merged.graphlets import key_names, number_groups
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions, of_rows, sum_too_large
 from trendweave.programs.trends.kernel_inputs import SELECTION, KernelInputs, Piece
 from trendweave.programs.trends.measured_values import Measured, SumTooLargeError, measure_values
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.results.partials import Component, Partials, TaskResult, merge
-from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import EncodedRows, encode_rows
 from trendweave.rows.segments import Segments, take_segments
 from trendweave.rows.windows import WindowNumbers
@@ -81,17 +81,10 @@ class SearchTask(PartitionTask):
 
     def _number_groups(self) -> list[tuple[np.ndarray, list[pa.Array]]]:
         """Per member, a group number per partition, and the values of its grouping attributes per group."""
-        names = {
-            key.path: name for key, name in zip(self.plan.partition_key, self.preparation.partition_key, strict=True)
-        }
-        rows = pa.array(self.rows.partitions.starts[:-1])
-        found: dict[tuple[GroupColumn, ...], tuple[np.ndarray, list[pa.Array]]] = {}
-        for groups in {plan.groups: None for plan in self._plans}:
-            columns = [self.rows.table.column(names[group.path]).take(rows) for group in groups]
-            codes = key_codes(columns, self.rows.partitions.count)
-            chosen = pa.array(first_of_each(codes))
-            found[groups] = codes, [column.take(chosen).combine_chunks() for column in columns]
-        return [found[plan.groups] for plan in self._plans]
+        names = key_names(self.plan, self.preparation)
+        asked = [tuple(names[group.path] for group in plan.groups) for plan in self._plans]
+        found = {columns: number_groups(self.rows, columns) for columns in set(asked)}
+        return [found[columns] for columns in asked]
 
     # Kernels
 

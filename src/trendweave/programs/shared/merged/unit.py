@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import CountTooLargeError
 from trendweave.kernels.loops.merged import MergedTemplate
 from trendweave.kernels.many_queries import Sharing, SharingCounts, aggregate_shared
@@ -21,7 +19,7 @@ from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, PartialResu
 from trendweave.programs.shared.merged.graphlets import GraphletTask, make_template
 from trendweave.programs.shared.merged.search import SearchTask
 from trendweave.programs.shared.metrics import SharingMetrics
-from trendweave.programs.shared.rows import SharedRows, count_asked
+from trendweave.programs.shared.rows import count_asked
 from trendweave.programs.shared.steps import hull
 from trendweave.programs.shared.unit import (
     Given,
@@ -33,7 +31,8 @@ from trendweave.programs.shared.unit import (
     telling_member,
 )
 from trendweave.programs.trends.aggregates import TaskOptions
-from trendweave.programs.trends.program import PartialAggregates, TrendAggregates
+from trendweave.programs.trends.detection import Limits
+from trendweave.programs.trends.program import PartialAggregates, TrendAggregates, too_large_counts
 from trendweave.results.partial_table import to_table
 from trendweave.results.partials import TaskResult
 from trendweave.rows.closing import Closing
@@ -41,6 +40,8 @@ from trendweave.sharing.graphlets import Graphlets
 from trendweave.sharing.lanes import Lanes
 from trendweave.sharing.merged import merge_templates
 
+#: Templates are large together that nobody wrote.
+_NO_LIMITS = Limits(2**63, 2**63)
 #: Per kind of windows, the range that is asked for.
 Ranges = Sequence[tuple[int, int] | None]
 
@@ -51,6 +52,7 @@ class MergedTiming:
     outlives them."""
 
     closings: tuple[Closing, ...]
+    metrics: SharingMetrics
 
     @property
     def pane(self) -> int:
@@ -147,12 +149,12 @@ def sort_by_columns(members: Sequence[int], programs: Sequence[TrendAggregates])
 
 @dataclass(frozen=True)
 class MergedUnit(Unit):
-    """Queries in one automaton; `source` is the program of the merged plan. Where they compare neighbouring events,
+    """Queries in one automaton; `program` is that of the merged plan. Where they compare neighbouring events,
     predecessors are searched for; others are computed burst by burst."""
 
     unit: Graphlets | Lanes
     programs: tuple[TrendAggregates, ...]
-    source: TrendAggregates
+    program: TrendAggregates
     sharing: str
 
     @property
@@ -160,13 +162,12 @@ class MergedUnit(Unit):
         return self.unit.members
 
     @property
-    def sources(self) -> tuple[Program, ...]:
-        return (self.source,)
+    def source(self) -> Program:
+        return self.program
 
     @property
     def saved(self) -> int:
-        """Beside what the rows tell, as all queries have one source."""
-        return sum(map(count_asked, self.programs)) - count_asked(self.source)
+        return sum(map(count_asked, self.programs)) - count_asked(self.program)
 
     @cached_property
     def columns(self) -> tuple[Columns, ...]:
@@ -183,8 +184,9 @@ class MergedUnit(Unit):
 
     # All at once
 
-    def compute(self, rows: SharedRows, scope: Scope, in_parts: bool = False) -> Iterator[Given]:
-        yield from self._write(self.aggregate(rows, [scope.windows] * len(self.windows), scope.chunk), scope, in_parts)
+    def compute(self, rows: pa.Table, scope: Scope, metrics: SharingMetrics, in_parts: bool = False) -> Iterator[Given]:
+        only = [scope.windows] * len(self.windows)
+        yield from self._write(self.aggregate(rows, only, metrics, scope.chunk), scope, in_parts)
 
     def _write(self, found: Iterator[tuple[Columns, TaskResult]], scope: Scope, in_parts: bool) -> Iterator[Given]:
         """Aggregates as rows, or as parts where something is left to merge."""
@@ -196,29 +198,28 @@ class MergedUnit(Unit):
                 yield Given(to_table(results, merger.schema), merger=self.columns.index(columns))
 
     def aggregate(
-        self, rows: SharedRows, only: Ranges, chunk: int | None = None
+        self, rows: pa.Table, only: Ranges, metrics: SharingMetrics, chunk: int | None = None
     ) -> Iterator[tuple[Columns, TaskResult]]:
         """Aggregates of all queries, by how they are written.
 
         Args:
-            rows: Shared rows.
+            rows: Prepared rows of the merged plan.
             only: Per kind of windows, the range that is asked for.
+            metrics: Counts what is shared.
             chunk: The length of the chunks of time whose numbers the rows carry.
         """
-        if not rows.table.num_rows:
+        if not rows.num_rows:
             return
         if isinstance(self.unit, Lanes):
             yield from self._search(self.unit, rows, only, chunk)
             return
-        # The limits are those of queries, not of what they are together.
-        view = rows.view(self.first)
-        task = GraphletTask(self.unit.merged, self.unit.plan, self.source.preparation, view)
+        task = GraphletTask(self.unit.merged, self.unit.plan, self.program.preparation, rows)
         try:
             counts = self._run(task, self._template, only, chunk)
         except CountTooLargeError:
-            yield from self._aggregate_one_by_one(self.unit.plan, view, only, chunk)
+            yield from self._aggregate_one_by_one(self.unit.plan, rows, only, chunk)
             return
-        _add_counts(rows.metrics, counts)
+        _add_counts(metrics, counts)
         for columns in self.columns:
             found = task.read(columns.queries, columns.members, columns.program)
             if found is not None:
@@ -230,32 +231,32 @@ class MergedUnit(Unit):
         return make_template(self.unit.merged, self.unit.plan)
 
     def _run(self, task: GraphletTask, template: MergedTemplate, only: Ranges, chunk: int | None) -> SharingCounts:
-        numbers = "float64" if self.source.numbers == "float64" else "exact"
+        numbers = "float64" if self.program.numbers == "float64" else "exact"
         rows, sharing = task.kernel_rows(only, chunk), Sharing(self.sharing)
         found = aggregate_shared(rows, template, task.measures, sharing=sharing, numbers=numbers)
         task.take(found)
         return found.counts
 
     def _search(
-        self, unit: Lanes, rows: SharedRows, only: Ranges, chunk: int | None
+        self, unit: Lanes, rows: pa.Table, only: Ranges, chunk: int | None
     ) -> Iterator[tuple[Columns, TaskResult]]:
-        options = TaskOptions(self.source.numbers != "float64", only[0], chunk)
+        options = TaskOptions(self.program.numbers != "float64", only[0], chunk)
         plans = [program.plan for program in self.programs]
-        with naming_too_large_counts():
-            found = SearchTask(unit, plans, self.source.preparation, self.view(rows), options).run_members()
+        with too_large_counts():
+            found = SearchTask(unit, plans, self.program.preparation, rows, options).run_members()
         yield from results_of_members(self.columns, found)
 
     def _aggregate_one_by_one(
-        self, merged: Plan, view: pa.Table, only: Ranges, chunk: int | None
+        self, merged: Plan, rows: pa.Table, only: Ranges, chunk: int | None
     ) -> Iterator[tuple[Columns, TaskResult]]:
         """Where a number is too large for all of them: only those queries fail that have it, and say so."""
         for columns in self.columns:
             for query, member in zip(columns.queries, columns.members, strict=True):
                 plan = self.programs[query].plan
                 alone = merge_templates([plan])
-                task = GraphletTask(alone, merged, self.source.preparation, view)
+                task = GraphletTask(alone, merged, self.program.preparation, rows)
                 own = [only[list(self.windows).index(plan.window)]]
-                with telling_member(int(member)), naming_too_large_counts():
+                with telling_member(int(member)), too_large_counts():
                     self._run(task, make_template(alone, merged), own, chunk)
                 found = task.read((0,), np.array([member], np.int32), columns.program)
                 if found is not None:
@@ -276,25 +277,17 @@ class MergedUnit(Unit):
                 found.append(Closing.of(window, kind))
         closings = tuple(closing for closing in found if closing is not None)
         # Windows over the whole input are units of their own.
-        return None if len(closings) < len(found) else MergedTiming(closings)
+        return None if len(closings) < len(found) else MergedTiming(closings, metrics)
 
     def step(
-        self, steps: Any, in_parts: bool, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None
+        self, steps: Any, in_parts: bool, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None
     ) -> tuple[Iterable[Given], Carry]:
-        return self._write(self.aggregate(rows, steps.windows(before, watermark)), EVERYTHING, in_parts), NO_CARRY
+        return self._write(
+            self.aggregate(rows, steps.windows(before, watermark), steps.metrics), EVERYTHING, in_parts
+        ), NO_CARRY
 
-    def peek(self, steps: Any, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Given]:
-        return self._write(self.aggregate(rows, steps.touched(changed, before)), EVERYTHING, False)
-
-
-@contextmanager
-def naming_too_large_counts() -> Iterator[None]:
-    """What to do where exact numbers need too much memory."""
-    try:
-        yield
-    except CountTooLargeError as error:
-        hint = 'ask for numbers="float64", or use smaller windows'
-        raise ExecutionError([Problem("TW403", str(error), hint)]) from error
+    def peek(self, steps: Any, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[Given]:
+        return self._write(self.aggregate(rows, steps.touched(changed, before), steps.metrics), EVERYTHING, False)
 
 
 def _add_counts(metrics: SharingMetrics, counts: SharingCounts) -> None:
@@ -307,8 +300,9 @@ def bind_merged(unit: Graphlets | Lanes, programs: Sequence[Program], sharing: s
     own = [program for program in (programs[member] for member in unit.members) if isinstance(program, TrendAggregates)]
     assert len(own) == len(unit.members), "only aggregates are merged"
     one = own[0]
-    source = TrendAggregates(unit.plan, one.events, one.time, one.type, one.numbers)
-    return MergedUnit(unit, tuple(own), source, sharing)
+    limits = one.limits if isinstance(unit, Lanes) else _NO_LIMITS
+    program = TrendAggregates(unit.plan, one.events, one.time, one.type, one.numbers, limits=limits)
+    return MergedUnit(unit, tuple(own), program, sharing)
 
 
 def results_of_members(columns: Sequence[Columns], found: Sequence[TaskResult]) -> Iterator[tuple[Columns, TaskResult]]:
