@@ -17,23 +17,11 @@ import pyarrow.compute as pc
 from trendweave.expressions.arrow.evaluate import make_columns_comparable
 from trendweave.expressions.arrow.times import write_duration
 from trendweave.expressions.arrow.values import FLOAT, INTEGER, STRING
-from trendweave.kernels.filter_index import (
-    ABOVE,
-    BELOW,
-    NOT_ABOVE,
-    NOT_BELOW,
-    UNEQUAL,
-    FilterIndex,
-    RowCodes,
-    make_index,
-    match_rows,
-    take_rules,
-)
+from trendweave.kernels.filter_index import FilterIndex, RowCodes, make_index, match_rows, take_rules
 from trendweave.language import syntax_tree as st
 from trendweave.rows.codes import order_codes
 from trendweave.sharing.constants import Alike, Constant, Constants, Test
 
-_OPERATORS: dict[Test, int] = {"<": BELOW, "<=": NOT_ABOVE, ">": ABOVE, ">=": NOT_BELOW, "!=": UNEQUAL}
 _TYPES: dict[type, pa.DataType] = {bool: pa.bool_(), int: INTEGER, float: FLOAT, str: STRING}
 _MOMENT, _DAY = pa.timestamp("us", "UTC"), pa.date32()
 _EQUALITIES = ("=", "in")
@@ -164,7 +152,7 @@ def match_variable(rules: VariableRules, table: pa.Table, readable: np.ndarray) 
 def _make_search(entries: Entries, table: pa.Table, readable: np.ndarray) -> tuple[FilterIndex, RowCodes]:
     rule, group = entries.rule, np.zeros(entries.rule.size, np.int64)
     of_rows, groups = np.zeros(table.num_rows, np.int64), 1
-    operators, row_codes, codes = [], [], []
+    unequal, row_codes, codes = [], [], []
     known = np.ones(rule.size, np.bool_)
     for test, name, constants in zip(entries.tests, entries.columns, entries.constants, strict=True):
         if test in _EQUALITIES:
@@ -174,15 +162,19 @@ def _make_search(entries: Entries, table: pa.Table, readable: np.ndarray) -> tup
             continue
         in_rows, in_entries = order_codes(table.column(name), constants)
         known &= in_entries >= 0
-        operators.append(_OPERATORS[test])
+        if test in (">", ">="):
+            most = max(int(in_rows.max(initial=0)), int(in_entries.max(initial=0)))
+            in_rows, in_entries = np.where(in_rows >= 0, most - in_rows, -1), most - in_entries
+        unequal.append(test == "!=")
         row_codes.append(in_rows)
-        codes.append(in_entries)
+        # Now constants are above the values that meet them.
+        codes.append(in_entries + (test in ("<=", ">=")))
     # Options that are the same value are one.
     _, once = np.unique(group * (int(rule.max(initial=0)) + 1) + rule, return_index=True)
     kept = once[known[once]]
     values = np.stack(row_codes) if row_codes else np.empty((0, table.num_rows), np.int64)
     own = np.stack(codes)[:, kept] if codes else np.empty((0, kept.size), np.int64)
-    index = make_index(rule[kept], group[kept], groups, np.array(operators, np.int64), own)
+    index = make_index(rule[kept], group[kept], groups, np.array(unequal, np.bool_), own)
     return index, RowCodes(readable, of_rows, values)
 
 
