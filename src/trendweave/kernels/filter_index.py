@@ -19,9 +19,9 @@ from trendweave.kernels.searching import first_not_below
 class FilterIndex(NamedTuple):
     """Entries in order of their groups. Codes are numbers that compare as the constants do, never negative.
 
-    `starts`: where each group begins (groups + 1). `rule`: the rule of each entry. `unequal`: per comparison, whether the
-    code of an entry must be another one than the row's; else it must be above that. `codes`: per comparison, the code of
-    each entry. `orders`, `sorted`: per comparison, the entries of each group by code, and their codes.
+    `starts`: where each group begins (groups + 1). `rule`: the rule of each entry. `unequal`: per comparison, whether
+    the code of an entry must be another one than the row's; else it must be above that. `codes`: per comparison, the
+    code of each entry. `orders`, `sorted`: per comparison, the entries of each group by code, and their codes.
     """
 
     starts: np.ndarray

@@ -23,7 +23,7 @@ from trendweave.programs.program import Output, PartialResults, Program, Scope, 
 from trendweave.programs.shared.constant_index import VariableRules, index_variables
 from trendweave.programs.shared.copies import Copies, RowCopies
 from trendweave.programs.shared.metrics import SharingMetrics
-from trendweave.programs.shared.unit import MEMBER, Given, MemberError, MemberParts, Unit, by_member, group_by_member
+from trendweave.programs.shared.unit import MEMBER, Given, MemberError, Unit, by_member, group_by_member
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts
 from trendweave.programs.trends.program import (
     PartialAggregates,
@@ -132,9 +132,9 @@ class AlikeUnit(Unit):
         return self.base.partials() is not None
 
     @property
-    def _partials(self) -> MemberParts:
+    def _partials(self) -> PartialAggregates:
         assert isinstance(self.inner, TrendAggregates), "only aggregates are merged"
-        return MemberParts(PartialAggregates(self.inner))
+        return PartialAggregates(self.inner)
 
     # Piece by piece
 

@@ -112,7 +112,15 @@ class Unit(ABC):
         """Result rows of all parts that meet in one place."""
         merges = self.mergers()[merger]
         assert merges is not None, "final rows are not merged"
-        return Given(merges.merge(parts, scope), self._owner)
+        if self._owner is not None:
+            return Given(merges.merge(parts, scope), self._owner)
+        assert isinstance(merges, PartialAggregates), "only aggregates of several members are merged"
+        numbers = parts.column(group_names(merges.program.plan)[0]).to_numpy()
+
+        def take(own: np.ndarray) -> pa.Table:
+            return parts.filter(pa.array(own))
+
+        return Given(by_member(name_member(parts, numbers, take, lambda some: merges.merge(some, scope))))
 
     # Piece by piece
 
@@ -207,35 +215,3 @@ def name_member(
             with telling_member(int(member)):
                 compute(take(numbers == member))
         raise
-
-
-@dataclass(frozen=True, slots=True)
-class MemberParts:
-    """Parts of aggregates of several members, merged by member, window and group."""
-
-    inner: PartialAggregates
-    of_stretches = False
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.inner.schema
-
-    @property
-    def together(self) -> tuple[str, ...]:
-        """Where rows are limited, groups of a window meet: those of one member."""
-        return tuple(dict.fromkeys((*self.inner.together, self._member)))
-
-    @property
-    def _member(self) -> str:
-        return group_names(self.inner.program.plan)[0]
-
-    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        return self.inner.compute(rows, scope)
-
-    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        numbers = parts.column(self._member).to_numpy()
-
-        def take(own: np.ndarray) -> pa.Table:
-            return parts.filter(pa.array(own))
-
-        return by_member(name_member(parts, numbers, take, lambda some: self.inner.merge(some, scope)))

@@ -153,7 +153,10 @@ class PartialAggregates:
 
     @property
     def together(self) -> tuple[str, ...]:
-        return (WINDOW, *(() if self.program.plan.limit is not None else group_names(self.program.plan)))
+        """Where rows are limited, groups of a window meet."""
+        plan = self.program.plan
+        named = zip(group_names(plan), plan.groups, strict=True)
+        return (WINDOW, *(name for name, group in named if group.apart or plan.limit is None))
 
     def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
         return to_table(self.program.aggregate(rows, scope), self.schema)

@@ -23,7 +23,6 @@ from trendweave.programs.shared.rows import count_asked
 from trendweave.programs.shared.steps import hull
 from trendweave.programs.shared.unit import (
     Given,
-    MemberParts,
     Unit,
     by_member,
     group_by_member,
@@ -32,7 +31,7 @@ from trendweave.programs.shared.unit import (
 )
 from trendweave.programs.trends.aggregates import TaskOptions
 from trendweave.programs.trends.detection import Limits
-from trendweave.programs.trends.program import PartialAggregates, TrendAggregates, too_large_counts
+from trendweave.programs.trends.program import TrendAggregates, too_large_counts
 from trendweave.results.partial_table import to_table
 from trendweave.results.partials import TaskResult
 from trendweave.rows.closing import Closing
@@ -114,9 +113,8 @@ class Columns:
     program: TrendAggregates
 
     @property
-    def merger(self) -> MemberParts | None:
-        parts = self.program.partials()
-        return MemberParts(parts) if isinstance(parts, PartialAggregates) else None
+    def merger(self) -> PartialResults | None:
+        return self.program.partials()
 
     def write(self, found: TaskResult, scope: Scope) -> pa.Table:
         """Result rows; where one of them cannot be written, the error says whose it is."""
