@@ -7,7 +7,7 @@ plan, and their constants a table: a column per comparison, a row per plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -82,11 +82,7 @@ class Alike:
             condition = _weaken(compared, constants)
             if condition is not None:
                 weakest.setdefault(compared.variable, []).append(condition)
-        variables = tuple(
-            replace(variable, local=(*variable.local, *weakest.get(number, ())))
-            for number, variable in enumerate(self.plan.variables)
-        )
-        return replace(self.plan, variables=variables)
+        return _ask_more(self.plan, weakest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,17 +211,22 @@ def _make_group(shape: _Shape, members: list[tuple[int, tuple[Constants, ...]]])
     for compared, column, is_same in zip(shape.compared, columns, same, strict=True):
         if is_same:
             back.setdefault(compared.variable, []).append(compared.with_constants(column[0]))
-    variables = tuple(
-        replace(variable, local=(*variable.local, *back.get(number, ())))
-        for number, variable in enumerate(shape.plan.variables)
-    )
     differing = [place for place, is_same in enumerate(same) if not is_same]
     return Alike(
         tuple(number for number, _ in members),
-        replace(shape.plan, variables=variables),
+        _ask_more(shape.plan, back),
         tuple(shape.compared[place] for place in differing),
         tuple(columns[place] for place in differing),
     )
+
+
+def _ask_more(plan: Plan, conditions: Mapping[int, list[st.Expression]]) -> Plan:
+    """The plan with more conditions on its variables."""
+    variables = tuple(
+        replace(variable, local=(*variable.local, *conditions.get(number, ())))
+        for number, variable in enumerate(plan.variables)
+    )
+    return replace(plan, variables=variables)
 
 
 def _weaken(compared: Compared, constants: Sequence[Constants]) -> st.Expression | None:

@@ -199,16 +199,13 @@ def _read_again(rows: pa.Table, name: str, kind: pa.DataType) -> pa.ChunkedArray
     return pa.nulls(rows.num_rows, kind)
 
 
-def keep_carries(carry: Mapping[str, pa.Table], keys: Sequence[str]) -> dict[str, pa.Table]:
-    """Only what is carried under one of these keys."""
-    return {name: table for name, table in carry.items() if name.split("/", 1)[0] in keys}
-
-
-def rename_carries(carry: Mapping[str, pa.Table], renamed: Sequence[tuple[str, str]]) -> Mapping[str, pa.Table]:
-    """What is carried under other keys, unless there is something under the new one, which is the same."""
+def keep_carries(
+    carry: Mapping[str, pa.Table], keys: Sequence[str], renamed: Sequence[tuple[str, str]] = ()
+) -> dict[str, pa.Table]:
+    """Only what is carried under one of these keys. What is carried under a key that was renamed is there under the
+    other, unless there is something under that, which is the same."""
     taken = {name.split("/", 1)[0] for name in carry}
     changes = {before: after for before, after in renamed if before in taken and after not in taken}
-    return {
-        f"{changes.get(key, key)}/{own}": table
-        for key, own, table in ((*name.split("/", 1), table) for name, table in carry.items())
-    }
+    named = ((*name.split("/", 1), table) for name, table in carry.items())
+    found = ((changes.get(key, key), own, table) for key, own, table in named)
+    return {f"{key}/{own}": table for key, own, table in found if key in keys}

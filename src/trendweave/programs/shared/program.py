@@ -37,7 +37,6 @@ from trendweave.programs.shared.changes import (
     Roster,
     carry_key,
     keep_carries,
-    rename_carries,
     rewrite_rows,
 )
 from trendweave.programs.shared.merged.unit import bind_merged
@@ -355,7 +354,7 @@ class Shared:
         return rewrite_rows(rows, self.needs, self.events)
 
     def still_carried(self, carry: Carry) -> Carry:
-        return keep_carries(rename_carries(carry, self.renamed), [one.key for one in self.passes])
+        return keep_carries(carry, [one.key for one in self.passes], self.renamed)
 
     def _families(self) -> tuple[frozenset[Path], ...]:
         return tuple(frozenset(family.keys) for family in self.rows.families)

@@ -20,7 +20,7 @@ from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
 from trendweave.programs.program import FAMILY, MEETS, Family, Flag, Needs, Program
 from trendweave.rows.encoded import APART, CHUNK, LETTERS, TIME, Encodings, read_letters
-from trendweave.sharing.one_pass import find_families, fits
+from trendweave.sharing.one_pass import find_families
 
 _CARRIED_ALONG = (CHUNK, APART)
 #: What rows of different programs meet by, see `plan_rows`.
@@ -44,11 +44,6 @@ class View:
     takes: tuple[int, ...] | None
     family: int
     has_time: bool
-
-    @property
-    def flags(self) -> tuple[int | None, ...]:
-        """The shared bit of each of its flags."""
-        return tuple(bit for _, bits in self.words for bit in bits)
 
     def shared_name(self, own: str) -> str:
         """The shared name of a column."""
@@ -195,8 +190,7 @@ def _find_families(
 ) -> tuple[list[frozenset[Path]], list[int]]:
     """Families, and the number of that of each program."""
     if meet_by == "common keys":
-        families = find_families(keys, known)
-        return families, [next(i for i, family in enumerate(families) if fits(family, one)) for one in keys]
+        return find_families(keys, known)
     families = sorted(set(keys), key=lambda names: (len(names), sorted(names)))
     return families, [families.index(one) for one in keys]
 

@@ -16,8 +16,7 @@ from trendweave.kernels.loops.merged import MergedTemplate
 from trendweave.kernels.many_queries import Sharing, SharingCounts, aggregate_shared
 from trendweave.planning.plan import Plan, Window
 from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, PartialResults, Program, Scope
-from trendweave.programs.shared.merged.graphlets import GraphletTask, make_template
-from trendweave.programs.shared.merged.search import SearchTask
+from trendweave.programs.shared.merged.tasks import GraphletTask, SearchTask, make_template
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import count_asked
 from trendweave.programs.shared.steps import hull
@@ -240,9 +239,12 @@ class MergedUnit(Unit):
     ) -> Iterator[tuple[Columns, TaskResult]]:
         options = TaskOptions(self.program.numbers != "float64", only[0], chunk)
         plans = [program.plan for program in self.programs]
-        with too_large_counts():
+        with too_large_counts(floats=True):
             found = SearchTask(unit, plans, self.program.preparation, rows, options).run_members()
-        yield from results_of_members(self.columns, found)
+        for columns in self.columns:
+            for query, member in zip(columns.queries, columns.members, strict=True):
+                numbers = pa.array(np.full(found[query].partials.window.size, member))
+                yield columns, TaskResult(found[query].partials, [numbers, *found[query].groups])
 
     def _aggregate_one_by_one(
         self, merged: Plan, rows: pa.Table, only: Ranges, chunk: int | None
@@ -254,7 +256,7 @@ class MergedUnit(Unit):
                 alone = merge_templates([plan])
                 task = GraphletTask(alone, merged, self.program.preparation, rows)
                 own = [only[list(self.windows).index(plan.window)]]
-                with telling_member(int(member)), too_large_counts():
+                with telling_member(int(member)), too_large_counts(floats=True):
                     self._run(task, make_template(alone, merged), own, chunk)
                 found = task.read((0,), np.array([member], np.int32), columns.program)
                 if found is not None:
@@ -301,12 +303,3 @@ def bind_merged(unit: Graphlets | Lanes, programs: Sequence[Program], sharing: s
     limits = one.limits if isinstance(unit, Lanes) else _NO_LIMITS
     program = TrendAggregates(unit.plan, one.events, one.time, one.type, one.numbers, limits=limits)
     return MergedUnit(unit, tuple(own), program, sharing)
-
-
-def results_of_members(columns: Sequence[Columns], found: Sequence[TaskResult]) -> Iterator[tuple[Columns, TaskResult]]:
-    """Aggregates that were found query by query, in their order."""
-    of_query = {query: (one, member) for one in columns for query, member in zip(one.queries, one.members, strict=True)}
-    for query, result in enumerate(found):
-        one, member = of_query[query]
-        numbers = pa.array(np.full(result.partials.window.size, member))
-        yield one, TaskResult(result.partials, [numbers, *result.groups])
