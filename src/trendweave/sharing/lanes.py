@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import type_text
@@ -17,6 +17,7 @@ from trendweave.planning.plan import (
     AggregateColumn,
     EdgePlan,
     End,
+    Path,
     Plan,
     SlidingWindow,
     Start,
@@ -36,6 +37,8 @@ MOST_LANES = 64
 #: So many queries that differ in constants only are too many for lanes.
 _MANY_RULES = 4 * MOST_LANES
 _ANY = "skip-till-any-match"
+#: An aggregate of a merged plan: its function, its attribute, and the roles that it is over.
+_Asked: TypeAlias = tuple[str, Path | None, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +158,9 @@ def _make_unit(overlay: Overlay, negations: Negations) -> Lanes:
     for lane in lanes:
         for _, reading in lane.readings:
             names.setdefault(reading, f"v{len(names)}")
-    columns = _Columns(next(iter(names.values())))
-    measured = tuple(_place_aggregates(one, columns) for one in overlay.laid)
+    numbers: dict[_Asked, int] = {}
+    measured = tuple(_place_aggregates(one, numbers) for one in overlay.laid)
+    columns = [AggregateColumn(f"m{place}", asked[0], "v0", asked[1]) for asked, place in numbers.items()]
     own = [one.plan for one in overlay.laid]
     steps = sorted(overlay.steps.items())
     searched = [EdgePlan(role_name(a), role_name(b), step.comparisons, step.general) for (a, b), step in steps]
@@ -167,7 +171,7 @@ def _make_unit(overlay: Overlay, negations: Negations) -> Lanes:
         tuple(Transition(*pair, step.guard, closed=step.closed) for pair, step in steps),
         tuple(End(state, guard) for state, guard in sorted(overlay.ends.items())),
     )
-    merged = merge_plans(own, names, choose_ways(template, edges, own[0].strategy), columns.found)
+    merged = merge_plans(own, names, choose_ways(template, edges, own[0].strategy), columns)
     plan = replace(
         merged,
         variables=(*merged.variables, *negations.variables),
@@ -187,8 +191,8 @@ def role_name(role: int) -> str:
     return f"role{role}"
 
 
-def _place_aggregates(laid: Laid, columns: _Columns) -> tuple[Measured, ...]:
-    """Where a member's aggregates are measured."""
+def _place_aggregates(laid: Laid, numbers: dict[_Asked, int]) -> tuple[Measured, ...]:
+    """Where a member's aggregates are measured; one number serves the same roles of all lanes."""
     found: list[Measured] = []
     for column in laid.plan.aggregates:
         if column.variable is None:
@@ -196,30 +200,8 @@ def _place_aggregates(laid: Laid, columns: _Columns) -> tuple[Measured, ...]:
             continue
         states = (state for state, name in enumerate(laid.pattern.variables) if name == column.variable)
         roles = frozenset(laid.places[state] for state in states)
-        found.append(Measured(columns.number(laid.lane, column, roles), roles))
+        found.append(Measured(numbers.setdefault((column.function, column.path, roles), len(numbers)), roles))
     return tuple(found)
-
-
-class _Columns:
-    """Aggregates of the merged plan. One serves the same function of the same attribute in all lanes; where a lane asks
-    for it of several sets of roles there are several."""
-
-    def __init__(self, placeholder: str) -> None:
-        self.found: list[AggregateColumn] = []
-        self._placeholder = placeholder
-        self._numbers: dict[tuple[str, object, int], int] = {}
-        self._asked: dict[tuple[int, str, object], list[frozenset[int]]] = defaultdict(list)
-
-    def number(self, lane: int, column: AggregateColumn, roles: frozenset[int]) -> int:
-        asked = self._asked[lane, column.function, column.path]
-        if roles not in asked:
-            asked.append(roles)
-        key = (column.function, column.path, asked.index(roles))
-        if key not in self._numbers:
-            self._numbers[key] = len(self.found)
-            name = f"m{len(self.found)}"
-            self.found.append(AggregateColumn(name, column.function, self._placeholder, column.path))
-        return self._numbers[key]
 
 
 def _describe(pair: tuple[int, int], step: StepCondition, lanes: tuple[Lane, ...]) -> str:

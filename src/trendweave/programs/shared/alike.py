@@ -49,7 +49,7 @@ class AlikeUnit(Unit):
     alike: Alike
     base: TrendAggregates | TrendLists
     inner: TrendAggregates | TrendLists
-    variables: tuple[VariableRules, ...]
+    variables: VariableRules
 
     @property
     def members(self) -> tuple[int, ...]:

@@ -6,9 +6,11 @@ constants at a time, so that the answer is the one that the condition itself giv
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -42,16 +44,12 @@ class Entries:
     constants: tuple[pa.Array, ...]
 
 
-@dataclass(frozen=True)
-class VariableRules:
-    """The comparisons of one variable, for all rules."""
-
-    variable: int
-    entries: tuple[Entries, ...]
+#: The comparisons of each variable that has some, for all rules.
+VariableRules: TypeAlias = Mapping[int, tuple[Entries, ...]]
 
 
 @lru_cache(maxsize=64)
-def index_variables(alike: Alike, columns: tuple[str, ...]) -> tuple[VariableRules, ...]:
+def index_variables(alike: Alike, columns: tuple[str, ...]) -> VariableRules:
     """Bring the constants of rules into columns. A workload that runs again has them still.
 
     Args:
@@ -59,9 +57,9 @@ def index_variables(alike: Alike, columns: tuple[str, ...]) -> tuple[VariableRul
         columns: Per comparison, the prepared column with the value that is compared.
 
     Returns:
-        The rules of each variable that has comparisons, by variable.
+        The rules of each variable that has comparisons.
     """
-    found = []
+    found = dict[int, tuple[Entries, ...]]()
     for variable in sorted({compared.variable for compared in alike.compared}):
         places = [place for place, compared in enumerate(alike.compared) if compared.variable == variable]
         tests = tuple(alike.compared[place].test for place in places)
@@ -73,12 +71,11 @@ def index_variables(alike: Alike, columns: tuple[str, ...]) -> tuple[VariableRul
             for row in product(*(values for _, values in options)):
                 rules.append(rule)
                 rows.append(row)
-        entries = [
+        found[variable] = tuple(
             Entries(np.array(rules, np.int64), tests, names, _as_columns(kinds, rows))
             for kinds, (rules, rows) in by_kinds.items()
-        ]
-        found.append(VariableRules(variable, tuple(entries)))
-    return tuple(found)
+        )
+    return found
 
 
 def _as_columns(kinds: tuple[pa.DataType, ...], rows: list[tuple[object, ...]]) -> tuple[pa.Array, ...]:
@@ -109,7 +106,6 @@ def _write_constant(constant: Constant) -> tuple[pa.DataType, object]:
 class VariableMatches:
     """Rows of a table that can be read as a variable, and the rules that are looked up for them."""
 
-    variable: int
     searches: tuple[tuple[FilterIndex, RowCodes], ...]
 
     def count(self, rules: int) -> np.ndarray:
@@ -122,7 +118,7 @@ class VariableMatches:
     def take(self, first: int, end: int) -> VariableMatches:
         """The same for the rules first:end only, which keep their numbers."""
         taken = tuple((take_rules(index, first, end), rows) for index, rows in self.searches)
-        return VariableMatches(self.variable, taken)
+        return VariableMatches(taken)
 
     def list_rows(self, starts: np.ndarray, first: int) -> np.ndarray:
         """The rows of each rule from `first` on; `starts` as their numbers are known to be."""
@@ -134,7 +130,7 @@ class VariableMatches:
         return out
 
 
-def match_variable(rules: VariableRules, table: pa.Table, readable: np.ndarray) -> VariableMatches:
+def match_variable(rules: Sequence[Entries], table: pa.Table, readable: np.ndarray) -> VariableMatches:
     """Look constants up.
 
     Args:
@@ -145,8 +141,7 @@ def match_variable(rules: VariableRules, table: pa.Table, readable: np.ndarray) 
     Returns:
         The matches, neither counted nor listed.
     """
-    searches = (_make_search(entries, table, readable) for entries in rules.entries)
-    return VariableMatches(rules.variable, tuple(searches))
+    return VariableMatches(tuple(_make_search(entries, table, readable) for entries in rules))
 
 
 def _make_search(entries: Entries, table: pa.Table, readable: np.ndarray) -> tuple[FilterIndex, RowCodes]:

@@ -1,5 +1,5 @@
 """The work of one task for merged queries: rows of the merged plan are encoded once, and aggregates of each query are
-as its own program would have them. Graphlets are computed burst by burst, and lanes with one search for predecessors."""
+as its own program would have them. Graphlets are computed burst by burst, lanes with one search for predecessors."""
 
 from __future__ import annotations
 
