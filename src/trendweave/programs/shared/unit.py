@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
-from trendweave.planning.plan import GroupColumn
+from trendweave.planning.plan import GroupColumn, Plan
 from trendweave.programs.program import Carry, PartialResults, Program, Scope, Timing
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.trends.bound import BoundTrends
@@ -94,6 +94,11 @@ class Unit(ABC):
     @abstractmethod
     def source(self) -> Program:
         """The program whose needs rows must serve."""
+
+    @property
+    def patterns(self) -> Sequence[Plan]:
+        """The patterns that the source's rows are read for."""
+        return (self.source.plan,) if isinstance(self.source, BoundTrends) else ()
 
     @property
     def saved(self) -> int:

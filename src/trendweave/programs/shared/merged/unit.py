@@ -163,6 +163,10 @@ class MergedUnit(Unit):
         return self.program
 
     @property
+    def patterns(self) -> Sequence[Plan]:
+        return [program.plan for program in self.programs]
+
+    @property
     def saved(self) -> int:
         return sum(map(count_asked, self.programs)) - count_asked(self.program)
 
