@@ -90,14 +90,14 @@ def find_joinable(program: Program, rows: pa.Table) -> Iterator[tuple[str, int, 
 
         shared = SharedRows(rows, program.rows)
         for number, unit in enumerate(program.units[:_MOST_VIEWS]):
-            if isinstance(unit.source, BoundTrends):
+            if unit.patterns:
                 yield from _find_joinable(unit.source, unit.patterns[:_MOST_VIEWS], shared.view(number))
 
 
-def _find_joinable(program: BoundTrends, plans: Sequence[Plan], rows: pa.Table) -> Iterator[tuple[str, int, int]]:
+def _find_joinable(program: Program, plans: Sequence[Plan], rows: pa.Table) -> Iterator[tuple[str, int, int]]:
     """The same for plans that read the events of a program."""
     keys = _find_keys(program)
-    if keys is None or not rows.num_rows:
+    if keys is None or not rows.num_rows or not isinstance(program, BoundTrends):
         return
     same = _find_same_time(rows, keys)
     letters = {(variable.type, variable.local): letter for letter, variable in enumerate(program.plan.variables)}
