@@ -253,15 +253,9 @@ def _equals_one_of(value: st.Expression, options: list[Constant]) -> st.Expressi
 def _order(constant: Constant) -> bool | int | float | bytes:
     """What constants of one kind are ordered by; texts by their bytes."""
     match constant:
-        case st.Literal(value=str(text)):
-            return text.encode()
         case st.Literal(value=value):
-            assert not isinstance(value, str | None), "texts are above, and NULL is no constant"
-            return value
-        case st.TimestampLiteral(microseconds=microseconds):
-            return microseconds
-        case st.DateLiteral(days=days):
-            return days
-        case st.Duration(nanoseconds=nanoseconds):
-            assert nanoseconds is not None, "a problem was reported for it"
-            return nanoseconds
+            assert value is not None, "NULL is no constant"
+            return value.encode() if isinstance(value, str) else value
+        case st.TimestampLiteral(microseconds=number) | st.DateLiteral(days=number) | st.Duration(nanoseconds=number):
+            assert number is not None, "a problem was reported for it"
+            return number

@@ -125,25 +125,6 @@ class Columns:
         return by_member(name_member(found, numbers, take, lambda one: self.program.write(one, scope)))
 
 
-def sort_by_columns(members: Sequence[int], programs: Sequence[TrendAggregates]) -> tuple[Columns, ...]:
-    """Put queries together that are written alike."""
-    alike: dict[Hashable, list[int]] = defaultdict(list)
-    for query, program in enumerate(programs):
-        plan = program.plan
-        shown = tuple(
-            (column.name, column.function, column.path, column.variable is None) for column in plan.aggregates
-        )
-        alike[plan.window, plan.groups, shown, plan.outputs, plan.having, plan.order_by, plan.limit].append(query)
-    return tuple(
-        Columns(
-            tuple(queries),
-            np.array([members[query] for query in queries], np.int32),
-            group_by_member(programs[queries[0]]),
-        )
-        for queries in alike.values()
-    )
-
-
 @dataclass(frozen=True)
 class MergedUnit(Unit):
     """Queries in one automaton; `program` is that of the merged plan. Where they compare neighbouring events,
@@ -173,7 +154,16 @@ class MergedUnit(Unit):
     @cached_property
     def columns(self) -> tuple[Columns, ...]:
         """Queries that are written alike."""
-        return sort_by_columns(self.members, self.programs)
+        alike: dict[Hashable, list[int]] = defaultdict(list)
+        for query, program in enumerate(self.programs):
+            plan = program.plan
+            shown = tuple((one.name, one.function, one.path, one.variable is None) for one in plan.aggregates)
+            alike[plan.window, plan.groups, shown, plan.outputs, plan.having, plan.order_by, plan.limit].append(query)
+        members = np.array(self.members, np.int32)
+        return tuple(
+            Columns(tuple(queries), members[queries], group_by_member(self.programs[queries[0]]))
+            for queries in alike.values()
+        )
 
     @cached_property
     def windows(self) -> dict[Window, int]:
