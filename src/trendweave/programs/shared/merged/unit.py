@@ -147,7 +147,7 @@ class MergedUnit(Unit):
     def patterns(self) -> Sequence[Plan]:
         return [program.plan for program in self.programs]
 
-    @property
+    @cached_property
     def saved(self) -> int:
         return sum(map(count_asked, self.programs)) - count_asked(self.program)
 
