@@ -72,6 +72,7 @@ class GraphletTask:
         self.rows = encode_rows(plan, preparation, table)
         self._keys = key_names(plan, preparation)
         self._values_of: dict[Path, tuple[np.ndarray, np.ndarray | None]] = {}
+        self._groups: dict[tuple[str, ...], tuple[np.ndarray, list[pa.Array]]] = {}
         self._place: list[int] = []
         self._lookup: dict[int, np.ndarray | None] = {}
         self.measures = self._find_measures()
@@ -170,7 +171,10 @@ class GraphletTask:
             members: Those in the workload.
             program: Says which columns these are.
         """
-        groups, values = number_groups(self.rows, [self._keys[group.path] for group in program.plan.groups[1:]])
+        names = tuple(self._keys[group.path] for group in program.plan.groups[1:])
+        if names not in self._groups:
+            self._groups[names] = number_groups(self.rows, names)
+        groups, values = self._groups[names]
         count = int(groups.max(initial=0)) + 1
         by_reads: dict[tuple[tuple[int, ...], ...], list[int]] = defaultdict(list)
         for place, query in enumerate(queries):
