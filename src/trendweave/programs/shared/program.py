@@ -67,13 +67,11 @@ class Pass:
 
     Attributes:
         unit: The number of the unit.
-        key: Names what it carries: it does not change when other queries come and go.
         since: Events before are not seen; None: all are.
         row_filter: Says which rows are left out, see `RowFilter`; None: none are.
     """
 
     unit: int
-    key: str
     since: int | None
     row_filter: str | None
 
@@ -287,12 +285,17 @@ class Shared:
         """How units are computed, by unit."""
         return tuple(one for number in range(len(self.units)) for one in self._plan_passes(number))
 
+    @cached_property
+    def carry_keys(self) -> tuple[str, ...]:
+        """Names what each pass carries: it does not change when other queries come and go."""
+        return tuple(carry_key(self.programs[self.units[one.unit].members[0]], one.since) for one in self.passes)
+
     def _plan_passes(self, number: int) -> Iterator[Pass]:
         unit, since = self.units[number], self.roster.since
-        program, names = self.programs[unit.members[0]], self._names_of(unit)
+        names = self._names_of(unit)
         later = {name: since[name] for name in names if name in since}
         if not later:
-            yield Pass(number, carry_key(program, None), None, None)
+            yield Pass(number, None, None)
             return
         told = {name: came for name, came in later.items() if self.find_begin(name, came) is not None}
         steps = self._make_steps(unit)
@@ -305,7 +308,7 @@ class Shared:
             own = {name: told[name] for name in group if name in told}
             only = group if len(groups) > 1 else None
             row_filter = RowFilter.write(only, own) if own or only else None
-            yield Pass(number, carry_key(program, came), came, row_filter)
+            yield Pass(number, came, row_filter)
 
     @cached_property
     def record(self) -> str:
@@ -354,7 +357,7 @@ class Shared:
         return rewrite_rows(rows, self.needs, self.events)
 
     def still_carried(self, carry: Carry) -> Carry:
-        return keep_carries(carry, [one.key for one in self.passes], self.renamed)
+        return keep_carries(carry, self.carry_keys, self.renamed)
 
     def _families(self) -> tuple[frozenset[Path], ...]:
         return tuple(frozenset(family.keys) for family in self.rows.families)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from trendweave.rows.encoded import TIME
 from trendweave.rows.times import TimeType, as_steps, time_type
 
 if TYPE_CHECKING:
-    from trendweave.programs.shared.program import Shared
+    from trendweave.programs.shared.program import Pass, Shared
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,18 @@ class SharedSteps:
     def folds(self) -> bool:
         return any(steps.folds for steps in self.steps)
 
+    def _passes(self) -> Iterator[tuple[Pass, str, Timing]]:
+        return zip(self.program.passes, self.program.carry_keys, self.steps, strict=True)
+
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         carried = _by_key(carry)
         known = (
             steps.due(
-                _own_times(waiting, _let_go(steps, carried.get(one.key), watermark), one.first),
-                carried.get(one.key, NO_CARRY),
+                _own_times(waiting, _let_go(steps, carried.get(key), watermark), one.first),
+                carried.get(key, NO_CARRY),
                 watermark,
             )
-            for one, steps in zip(self.program.passes, self.steps, strict=True)
+            for one, key, steps in self._passes()
         )
         return min((due for due in known if due is not None), default=None)
 
@@ -66,10 +69,10 @@ class SharedSteps:
         batches: list[pa.RecordBatch] = []
         kept: dict[str, pa.Table] = {}
         carried = _by_key(carry)
-        for one, steps in zip(self.program.passes, self.steps, strict=True):
+        for one, key, steps in self._passes():
             first, end = steps.reads(before, watermark)
             # What a unit has let go is there for others.
-            gone = _let_go(steps, carried.get(one.key), before)
+            gone = _let_go(steps, carried.get(key), before)
             own = select.between(max(first if gone is None else max(first, gone), one.first), end)
             unit = self.program.units[one.unit]
             with self.program.telling(one.unit):
@@ -77,12 +80,12 @@ class SharedSteps:
                 given: Iterable[Given] = ()
                 after: Carry = NO_CARRY
                 if not isinstance(steps, AtTheEnd):
-                    known = carried.get(one.key, NO_CARRY)
+                    known = carried.get(key, NO_CARRY)
                     given, after = unit.step(steps, self.in_parts, view, known, before, watermark)
                 elif watermark is None:
                     given = unit.compute(view, EVERYTHING, self.program.metrics)
                 batches += self.program.write(one, given, self.in_parts)
-            kept |= {f"{one.key}/{name}": table for name, table in after.items()}
+            kept |= {f"{key}/{name}": table for name, table in after.items()}
         return Step(batches, kept)
 
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
@@ -90,7 +93,7 @@ class SharedSteps:
 
     def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
         select = _Selection(self.program.share(rows), time_type(self.program.moment))
-        for one, steps in zip(self.program.passes, self.steps, strict=True):
+        for one, _, steps in self._passes():
             if isinstance(steps, AtTheEnd):
                 continue
             first, end = steps.looks_at(changed, before)

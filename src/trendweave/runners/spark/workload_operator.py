@@ -103,7 +103,7 @@ class WorkloadProcessor(StreamProcessor):
         assert isinstance(steps, SharedSteps), "these are the steps of a workload"
         assert self._carry is not None, "a workload has one always"
         before = self._carry.read()
-        carry = keep_carries(before, [one.key for one in steps.program.passes])
+        carry = keep_carries(before, steps.program.carry_keys)
         self._carry.write(before, carry)
         self._workload.write(now.to_bytes())
         if about.timer is not None and about.timer > self._milliseconds:
