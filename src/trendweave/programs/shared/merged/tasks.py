@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ from trendweave.programs.trends.program import TrendAggregates
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.encoded import EncodedRows, encode_rows
+from trendweave.rows.encoded import EncodedRows, PartitionBlock, encode_rows, sort_partitions
 from trendweave.rows.numbers import as_numbers
 from trendweave.rows.segments import Segments, take_segments
 from trendweave.rows.windows import WindowNumbers, number_windows
@@ -69,8 +69,12 @@ class GraphletTask:
             for column, name in zip(plan.aggregates, preparation.values, strict=True)
             if name is not None
         }
-        self.rows = encode_rows(plan, preparation, table)
         self._keys = key_names(plan, preparation)
+        partitions = sort_partitions(plan, preparation, table)
+        self._block = PartitionBlock(partitions, 0, partitions.count)
+        # Keys are looked at in the first row of each partition only.
+        only_keys = {*self._keys.values()} - {name for name, _ in self._columns.values()}
+        self.rows = self._block.encode([name for name in table.column_names if name not in only_keys])
         self._values_of: dict[Path, tuple[np.ndarray, np.ndarray | None]] = {}
         self._groups: dict[tuple[str, ...], tuple[np.ndarray, list[pa.Array]]] = {}
         self._place: list[int] = []
@@ -173,7 +177,8 @@ class GraphletTask:
         """
         names = tuple(self._keys[group.path] for group in program.plan.groups[1:])
         if names not in self._groups:
-            self._groups[names] = number_groups(self.rows, names)
+            columns = [pa.chunked_array([self._block.first_values(name)]) for name in names]
+            self._groups[names] = number_groups(columns, self.rows.partitions.count)
         groups, values = self._groups[names]
         count = int(groups.max(initial=0)) + 1
         by_reads: dict[tuple[tuple[int, ...], ...], list[int]] = defaultdict(list)
@@ -210,11 +215,9 @@ def key_names(plan: Plan, preparation: Preparation) -> dict[Path, str]:
     return {key.path: name for key, name in zip(plan.partition_key, preparation.partition_key, strict=True)}
 
 
-def number_groups(rows: EncodedRows, names: Sequence[str]) -> tuple[np.ndarray, list[pa.Array]]:
-    """The group of each partition by some of its keys, and the values of each group."""
-    first = pa.array(rows.partitions.starts[:-1])
-    columns = [rows.table.column(name).take(first) for name in names]
-    codes = key_codes(columns, rows.partitions.count)
+def number_groups(columns: list[pa.ChunkedArray], partitions: int) -> tuple[np.ndarray, list[pa.Array]]:
+    """The group of each partition, by values of some of its keys, and the values of each group."""
+    codes = key_codes(columns, partitions)
     chosen = pa.array(first_of_each(codes))
     return codes, [column.take(chosen).combine_chunks() for column in columns]
 
@@ -280,7 +283,9 @@ class SearchTask(PartitionTask):
         """Per member, a group number per partition, and the values of its grouping attributes per group."""
         names = key_names(self.plan, self.preparation)
         asked = [tuple(names[group.path] for group in plan.groups) for plan in self._plans]
-        found = {columns: number_groups(self.rows, columns) for columns in set(asked)}
+        first, count = pa.array(self.rows.partitions.starts[:-1]), self.rows.partitions.count
+        values = {name: self.rows.table.column(name).take(first) for name in set(chain.from_iterable(asked))}
+        found = {columns: number_groups([values[name] for name in columns], count) for columns in set(asked)}
         return [found[columns] for columns in asked]
 
     # Kernels
