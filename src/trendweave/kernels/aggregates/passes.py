@@ -1,7 +1,7 @@
 """Passes over blocks of windows: what an aggregate query asks for, as sums and extrema, and what is done when a number
 does not fit."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import localcontext
 
@@ -207,7 +207,7 @@ class Engine:
         steps = int((blocks.row_end - blocks.row_start).sum()) * shape.components
         steps *= shape.past + sum(map(len, shape.sources))
         key = shape
-        if numbers is Numbers.INT64 and sums_exactly(steps, key):
+        if numbers is Numbers.INT64 and is_interpreted(steps, key):
             numbers = Numbers.EXACT
         shape, overlapping = replace(shape, numbers=numbers), self.overlap > 1
         if not blocks.lanes.size or not self.count:
@@ -242,7 +242,7 @@ class Engine:
                 pending = np.flatnonzero(np.add.reduceat(~fits, blocks.offset[:-1]))
             else:
                 pending = pending[:0]
-        elif sums_exactly(count_steps(self.blocks, self.plan(True)[0], numbers), self.plan(True)[0]):
+        elif is_interpreted(count_steps(self.blocks, self.plan(True)[0], numbers), self.plan(True)[0]):
             found, _, _ = self.run(blocks, values[:, None, :].astype(object), states, Numbers.EXACT)
             return [found[:, k] for k in range(numbers)]
         elif self.likely_fits(blocks, values, states):
@@ -338,11 +338,6 @@ class Engine:
         nothing = np.zeros((1, 1, self.count), np.int64)
         self.run(cut_blocks(self.rows, 1), nothing, states, Numbers.LATEST, row_results=best)
         return best
-
-
-def sums_exactly(steps: int, shape: Hashable) -> bool:
-    """Whether whole numbers of a pass are Python's own, of any size, as its loop is interpreted."""
-    return is_interpreted(steps, shape)
 
 
 def limb_bits(blocks, states: int, at_most: int) -> np.ndarray:

@@ -13,7 +13,6 @@ from trendweave.kernels.lists.graph import ALL, find_participants
 from trendweave.kernels.lists.walk import new_walk
 from trendweave.planning.plan import AggregateColumn
 from trendweave.programs.trends.aggregates import PartitionTask
-from trendweave.programs.trends.conjunction import SegmentPartials
 from trendweave.programs.trends.kernel_inputs import Piece
 from trendweave.programs.trends.lists.counting import CountedTrends, WindowEntries
 from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
@@ -120,7 +119,7 @@ class DistinctValues:
     memory: int
 
     def __call__(
-        self, task: PartitionTask, piece: Piece, group: np.ndarray, windows: WindowNumbers, found: SegmentPartials
+        self, task: PartitionTask, piece: Piece, group: np.ndarray, windows: WindowNumbers, found: Partials
     ) -> dict[int, Component]:
         """Find the values of each entry.
 
@@ -129,7 +128,7 @@ class DistinctValues:
             piece: One of its pieces.
             group: The group of each segment.
             windows: How windows are numbered.
-            found: The windows of segments that have trends.
+            found: The windows that have trends; groups are segments.
 
         Returns:
             Per number of an aggregate in the plan, its sets of values.
@@ -140,9 +139,7 @@ class DistinctValues:
             if column.distinct and column.variable is not None and name is not None:
                 codes = distinct_codes(join_chunks(task.rows.table.column(name)))
                 wanted[place] = (variables[column.variable], codes)
-        entries = WindowEntries(
-            found.segment, found.partials.window, group[found.segment], found.partials.components[0].values
-        )
+        entries = WindowEntries(found.group, found.window, group[found.group], found.components[0].values)
         sets = {place: np.empty(entries.size, object) for place in wanted}
         counted = CountedTrends(task, [piece], [group], [], windows, entries)
         for part in SegmentGraphs(counted, ALL, self.memory).parts():
