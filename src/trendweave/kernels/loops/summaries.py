@@ -54,14 +54,14 @@ class Group:
     def kind(self) -> type:
         return np.float64 if self.shape.numbers is Numbers.FLOAT64 else np.int64
 
-    def identity(self) -> np.ndarray:
-        """The matrix of no rows."""
+    def identity(self, begun: Sequence[int] = ()) -> np.ndarray:
+        """The matrix of no rows; or of one that begins a trend in some states, and adds nothing."""
         shape = self.shape
         largest = shape.numbers is Numbers.LARGEST
         found = np.full((shape.past, shape.components, shape.lines), NO_TREND if largest else 0, self.kind)
-        if not shape.is_vector:
-            diagonal = np.arange(shape.past)
-            found[diagonal, : None if largest else 1, diagonal] = NO_VALUE if largest else 1
+        lines = [] if shape.is_vector else [(q, q) for q in range(shape.past)]
+        for q, line in [*lines, *((q, -1) for q in begun)]:
+            found[q, : None if largest else 1, line] = NO_VALUE if largest else 1
         return found.reshape(-1)
 
 
@@ -134,6 +134,12 @@ def no_summaries(algebra: Algebra) -> Summaries:
     return Summaries(
         tuple(Maps(np.zeros((0, group.cells), group.kind), np.zeros(0, object)) for group in algebra.groups)
     )
+
+
+def begin_summary(algebra: Algebra, variable: int) -> Summaries:
+    """That of one row, read as a variable whose states follow no other and have nothing counted."""
+    begun = [q for q, own in enumerate(algebra.groups[0].shape.variable) if own == variable]
+    return Summaries(tuple(Maps(group.identity(begun)[None], np.full(1, None)) for group in algebra.groups))
 
 
 def concat_summaries(parts: Sequence[Summaries]) -> Summaries:
