@@ -93,7 +93,7 @@ class Engine:
         final_guards: Mapping[int, np.ndarray] | None = None, memory_limit: int = 0, folds: bool | None = None,
         queries: QueryLanes | None = None,
     ) -> None:  # fmt: skip
-        self.queries = queries
+        self.side_by_side = 1 if queries is None else queries.count
         self.rows = shut_out_rows(normalise_rows(rows))
         self.template = template
         self.conditions = normalise_conditions(conditions, len(template.source))
@@ -102,8 +102,7 @@ class Engine:
         self.final_guards: Mapping[int, np.ndarray] = final_guards or {}
         self.memory_limit = memory_limit
         self.count = self.rows.tick.size
-        self.plans: dict[bool, tuple[LoopPlan, Columns]] = {}
-        self.of_methods: dict[tuple[Way, ...], tuple[LoopPlan, Columns]] = {}
+        self.plans: dict[tuple[Way, ...], tuple[LoopPlan, Columns]] = {}
         unconditional = (
             selection is Selection.ANY and not start_guards and not final_guards and all(map(is_empty, self.conditions))
         )
@@ -140,26 +139,19 @@ class Engine:
     def lanes_for(self, components: int) -> int:
         """Windows per block: about the overlap, as long as vectors stay short; one if windows do not overlap. All
         queries of a window are in one block."""
-        if self.queries is not None:
-            count = self.queries.count
-            overlap = self.overlap // count
-            windows = 1 if overlap == 1 else max((overlap + 7) // 8 * 8, 8)
-            return count * max(1, min(windows, LANE_NUMBERS // (components * count)))
-        if self.overlap == 1:
-            return 1
-        return max(1, min(max((self.overlap + 7) // 8 * 8, 8), LANE_NUMBERS // components))
+        overlap = self.overlap // self.side_by_side
+        windows = 1 if overlap == 1 else (overlap + 7) // 8 * 8
+        return self.side_by_side * max(1, min(windows, LANE_NUMBERS // (components * self.side_by_side)))
 
     def plan(self, exact_sums: bool) -> tuple[LoopPlan, Columns]:
         """The plan of a loop and its columns; sums of integers may use methods that subtract."""
-        if exact_sums not in self.plans:
+        methods = choose_methods(self.template, self.conditions, self.selection, exact_sums)
+        if methods not in self.plans:
             readers = [-1] * len(self.conditions) if self.masks is None else list(self.masks.readers)
-            methods = choose_methods(self.template, self.conditions, self.selection, exact_sums)
-            if methods not in self.of_methods:
-                self.of_methods[methods] = make_plan(
-                    self.template, self.conditions, methods, self.start_guards, self.final_guards, readers
-                )
-            self.plans[exact_sums] = self.of_methods[methods]
-        return self.plans[exact_sums]
+            self.plans[methods] = make_plan(
+                self.template, self.conditions, methods, self.start_guards, self.final_guards, readers
+            )
+        return self.plans[methods]
 
     def run(self, blocks, values, states, numbers: Numbers, limbs=1, bits_at_most=INT64_BITS, row_results=None):
         """One pass over the given blocks.
@@ -292,7 +284,7 @@ class Engine:
         plan, _ = self.plan(True)
         stores = sum(plan.kinds[kind].method is not Way.RUNNING for kind in plan.store_kind)
         worst = int(cells.argmax())
-        window = int(blocks.window[worst]) // (1 if self.queries is None else self.queries.count)
+        window = int(blocks.window[worst]) // self.side_by_side
         if int(cells[worst]) * components * 8 * stores > self.memory_limit:
             raise CountTooLargeError(
                 f"segment {int(blocks.segment[worst])}, window {window}: exact numbers need more "
