@@ -4,6 +4,7 @@ does not fit."""
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import localcontext
+from typing import Any
 
 import numpy as np
 
@@ -221,7 +222,7 @@ class Engine:
         numbers = 1 + states.shape[0]
         blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
         total = int(blocks.offset[-1])
-        small = np.zeros((total, numbers), np.int64)
+        small: Any = np.zeros((total, numbers), np.int64)
         pending = np.arange(blocks.lanes.size)
         if self.sums_totals:
             small, fits = self.fold(blocks, values, states, Numbers.INT64)
