@@ -217,7 +217,7 @@ class Engine:
         fits = run_fold(shape, (blocks.row_start, blocks.row_end), self.rows, values, vectors, interpreted)
         return sum_ends(shape, vectors), fits
 
-    def exact_pass(self, values: np.ndarray, states: np.ndarray) -> Sequence[np.ndarray]:
+    def exact_pass(self, values: np.ndarray, states: np.ndarray) -> np.ndarray | list:
         """Exact totals per window: the number of trends, then each linear component."""
         numbers = 1 + states.shape[0]
         blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
