@@ -91,7 +91,7 @@ def warm_up(pack: str | Path | None = None) -> WarmUp:
     """Compile the loops that are the same for all queries and those of common shapes, or load them where this machine
     has compiled them before.
 
-    Without it, the first query of a kind on a large table waits for what it needs: 2 to 30 seconds of CPU time, once
+    Without it, the first query of a kind on a large table waits for what it needs: 1 to 10 seconds of CPU time, once
     per machine. A query of another shape may still wait for a loop of its own, about a second.
 
     Args:

@@ -26,8 +26,9 @@ PATIENCE = 2.0
 _PAUSE = 5.0
 #: Seconds to wait for another process; a compiler that takes longer was perhaps stopped, so do it here.
 _LONGEST_WAIT = 120.0
-#: Measured: 2 seconds for a list of pairs, 12 for matches that conditions on the whole choose, more for many queries.
-_RANGE = "2 to 30 seconds of CPU time"
+#: Measured: 1 to 3 seconds for aggregates, 2 for a list of pairs, 4 for matches that conditions on the whole choose and
+#: for a few queries that share work; more for many different queries.
+_RANGE = "1 to 10 seconds of CPU time"
 #: Nothing is told where this variable of the environment, which stands for progress bars too, says so.
 _VARIABLE = "TRENDWEAVE_PROGRESS"
 
