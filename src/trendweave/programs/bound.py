@@ -8,14 +8,15 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from trendweave.planning.plan import Path
+from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import Needs, PartialResults, TimeCut
 from trendweave.results.types import ResultColumn, column_type, result_schema
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
-from trendweave.rows.times import TimeType, keep_rows_with_time, time_type
+from trendweave.rows.prepared import adopt_rows
+from trendweave.rows.times import TimeType, time_type
 
 #: Before the names of columns of events that are kept.
 _KEPT = "event_"
@@ -59,6 +60,17 @@ class BoundPlan:
     def schema(self) -> pa.Schema:
         return result_schema(self.result)
 
+    @property
+    def needs(self) -> Needs:
+        raise NotImplementedError
+
+    def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
+        return prepare_rows(self.needs, events)
+
+    def adopt(self, rows: pa.Table) -> pa.Table:
+        """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
+        return adopt_rows(rows, self.moment, self.needs.words)
+
     def partials(self) -> PartialResults | None:
         return None
 
@@ -78,26 +90,6 @@ def describe_key(rows: pa.Table, row: int, keys: Mapping[Path, str]) -> str:
             value = None if value is None else value[field]
         shown.append(f"{name}={value}")
     return ", ".join(shown) or "(none)"
-
-
-def keep_events(events: pa.Table, needs: Needs) -> tuple[pa.Table, Dropped]:
-    """The rows that can play a part by their time and their type, and what was dropped."""
-    assert needs.time is not None, "events have a time"
-    rows = events.num_rows
-    events, null_time = keep_rows_with_time(events, needs.time)
-    if needs.type is None:
-        return events, Dropped(rows, null_time)
-    types = events.column(needs.type)
-
-    def of(names: frozenset[str] | None) -> pa.ChunkedArray:
-        if names is None:
-            return pc.is_valid(types)
-        return pc.is_in(types.cast(pa.string()), pa.array(sorted(names), pa.string()))
-
-    named = pc.sum(of(needs.named_types)).as_py() or 0
-    kept = of(needs.kept_types)
-    dropped = Dropped(rows, null_time, types.null_count, events.num_rows - types.null_count - named)
-    return (events if pc.all(kept).as_py() is not False else events.filter(kept)), dropped
 
 
 @dataclass(frozen=True)

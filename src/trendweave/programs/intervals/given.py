@@ -12,11 +12,12 @@ from trendweave.expressions.arrow.evaluate import column_of, is_true
 from trendweave.kernels.intervals import RUNNING
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation
-from trendweave.programs.intervals.rows import TIME, IntervalRows
+from trendweave.programs.intervals.rows import IntervalRows
 from trendweave.programs.intervals.situations import Lengths, Situations, find_certain_times
 from trendweave.results.types import times_type
 from trendweave.rows.codes import key_codes
 from trendweave.rows.dropped import Dropped
+from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_steps, has_time, keep_rows_with_time, time_type
 
 END = "end"

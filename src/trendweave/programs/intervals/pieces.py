@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from trendweave.kernels.intervals import RUNNING
 from trendweave.programs.intervals.given import find_given_situations
 from trendweave.programs.intervals.matching import Bounds, Matcher, Matches
-from trendweave.programs.intervals.rows import CHUNK, NOTHING, Remembered, number_partitions
+from trendweave.programs.intervals.rows import number_partitions
 from trendweave.programs.intervals.situations import (
     Situations,
     derive_situations,
@@ -36,15 +36,19 @@ from trendweave.programs.intervals.values import (
     take_summary,
     write_summary,
 )
-from trendweave.programs.program import EVERYTHING, Carry, Scope, Step, UpToWatermark
+from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Scope, Step, UpToWatermark
 from trendweave.results.interval_table import IntervalResults, count_ranges, window_lengths
 from trendweave.results.partials import exact_sums
 from trendweave.results.types import column_type
 from trendweave.rows.codes import first_of_each, key_codes
+from trendweave.rows.encoded import CHUNK
 
 if TYPE_CHECKING:
     from trendweave.programs.intervals.program import IntervalMatches
 
+#: What is remembered besides partitions: situations that a later match can have, with what their events told so far,
+#: and the matches of windows that are still open.
+_SITUATIONS, _COUNTS = "situations", "counts"
 #: What is known of a situation that a state holds.
 _KEPT = ("kind", "partition", "start", "end", "certain")
 
@@ -59,7 +63,7 @@ class IntervalSteps(UpToWatermark):
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         """The first row that waits is final, or an open window closes; else a situation can be in no match any more."""
         dues = [] if waiting is None else [waiting[0] + 1]
-        counts, situations = carry.get("counts"), carry.get("situations")
+        counts, situations = carry.get(_COUNTS), carry.get(_SITUATIONS)
         if counts is not None and counts.num_rows:
             within, every = window_lengths(self.program.plan, self.program.time_type)
             dues.append(pc.min(counts.column("window")).as_py() * every + within)
@@ -69,9 +73,9 @@ class IntervalSteps(UpToWatermark):
         return min(dues, default=None)
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        piece = IntervalPiece(self.program, rows, Remembered(**carry), before, watermark)
+        piece = IntervalPiece(self.program, rows, carry, before, watermark)
         result, counts = piece.result()
-        return Step(result.to_batches(), piece.remember(counts).to_carry())
+        return Step(result.to_batches(), piece.remember(counts))
 
 
 class IntervalPiece:
@@ -90,7 +94,7 @@ class IntervalPiece:
         self,
         program: IntervalMatches,
         table: pa.Table,
-        state: Remembered = NOTHING,
+        state: Carry = NO_CARRY,
         before: int | None = None,
         watermark: int | None = None,
         scope: Scope = EVERYTHING,
@@ -113,8 +117,8 @@ class IntervalPiece:
         """Situations of the state and of the rows."""
         rows, bits, since = self.rows, self.partitions.bits, self.partitions.since
         ended = {name: np.empty(0, np.int64) for name in _KEPT}
-        if self.state.situations is not None:
-            ended = {name: self.state.situations.column(name).to_numpy() for name in _KEPT}
+        if _SITUATIONS in self.state:
+            ended = {name: self.state[_SITUATIONS].column(name).to_numpy() for name in _KEPT}
         runs = ended["end"] == RUNNING
         places = np.full(since.shape, -1)
         places[ended["partition"][runs], ended["kind"][runs]] = np.flatnonzero(runs)
@@ -158,7 +162,7 @@ class IntervalPiece:
 
     def _find_matches(self, usable: Situations) -> Matches:
         found = Matcher(self.plan, self.lengths.within).all_matches(usable, self._asked(usable))
-        if self.state is not NOTHING:
+        if self.begin != -RUNNING:
             found = found.keep(found.moment >= self.begin)
         if self.scope.chunk is not None:
             starts = usable.start[found.situation].min(axis=1)
@@ -191,8 +195,8 @@ class IntervalPiece:
         columns = {"window": pa.array(windows), "count": pa.array(numbers)}
         example = pa.array(first_of_each(group)[groups])
         counts = pa.table(columns | {f"key_{place}": key.take(example) for place, key in enumerate(keys)})
-        if self.state.counts is not None:
-            counts = add_up(pa.concat_tables([self.state.counts, counts]), ["count"])
+        if _COUNTS in self.state:
+            counts = add_up(pa.concat_tables([self.state[_COUNTS], counts]), ["count"])
         within, every = window_lengths(self.plan, self.program.time_type)
         start = counts.column("window").to_numpy() * every
         closed = np.full(start.size, True) if self.watermark is None else start + within <= self.watermark
@@ -227,14 +231,14 @@ class IntervalPiece:
         """What the rows of stretches tell, after what the state knows of their situations."""
         output = self.plan.outputs[number]
         fresh = summarise(output, self.program.preparation.values[number], self.rows, stretches)
-        if self.state.situations is None:
+        if _SITUATIONS not in self.state:
             return fresh
         known = situations.known[stretches.situation]
-        return merge_summaries(take_summary(read_summary(number, self.state.situations), known), fresh, output)
+        return merge_summaries(take_summary(read_summary(number, self.state[_SITUATIONS]), known), fresh, output)
 
     # What is remembered
 
-    def remember(self, counts: pa.Table | None) -> Remembered:
+    def remember(self, counts: pa.Table | None) -> Carry:
         """What is remembered of these rows and all before them; `counts` are those of open windows."""
         situations, watermark = self.situations, self.watermark
         keep = situations.end == RUNNING
@@ -255,8 +259,12 @@ class IntervalPiece:
             asked = Stretches(place, kept.first_row[own], kept.end_row[own], place)
             summary = take_summary(self._summarise(number, asked, kept), np.where(own, np.cumsum(own) - 1, -1))
             columns |= {f"{name}_{number}": values for name, values in summary.items()}
-        last = self.partitions.sources.rows_of_last_steps() if self.plan.looks_back else None
-        return Remembered(last, self.partitions.remember(np.flatnonzero(used)), pa.table(columns), counts)
+        carry = self.partitions.remember(used, self.plan.looks_back)
+        if kept.size:
+            carry[_SITUATIONS] = pa.table(columns)
+        if counts is not None and counts.num_rows:
+            carry[_COUNTS] = counts
+        return carry
 
 
 def add_up(table: pa.Table, counts: Iterable[str]) -> pa.Table:

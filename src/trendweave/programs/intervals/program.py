@@ -16,15 +16,15 @@ from trendweave.planning.chunks import choose_interval_chunks
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation, prepare_intervals
 from trendweave.planning.plan import Path
-from trendweave.programs.bound import BoundPlan, keep_events
+from trendweave.programs.bound import BoundPlan
 from trendweave.programs.intervals.given import prepare_given
 from trendweave.programs.intervals.pieces import IntervalPiece, IntervalSteps, add_up
-from trendweave.programs.intervals.rows import BITS, TIME, prepare_events, sort_partitions
+from trendweave.programs.intervals.rows import BITS, sort_partitions
 from trendweave.programs.intervals.situations import Lengths
 from trendweave.programs.program import EVERYTHING, TRENDS, Flag, Needs, Output, PartialResults, Scope, TimeCut, Work
 from trendweave.results.types import ResultColumn, interval_columns, times_type
 from trendweave.rows.dropped import Dropped
-from trendweave.rows.prepared import adopt_rows
+from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_times
 
 
@@ -80,14 +80,6 @@ class IntervalMatches(BoundPlan):
             words=(BITS,),
             together=tuple((name,) for name in self.preparation.keys),
         )
-
-    def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        kept, dropped = keep_events(events, self.needs)
-        return prepare_events(self.preparation, kept, self.time), dropped
-
-    def adopt(self, rows: pa.Table) -> pa.Table:
-        """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
-        return adopt_rows(rows, self.moment, (BITS,))
 
     # All at once
 
@@ -199,7 +191,7 @@ class SituationParts:
         return pa.schema([(TIME, self.program.moment), (BITS, pa.int64())])
 
     def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        own = sort_partitions(rows, np.zeros(rows.num_rows, np.int64), 1)
+        own = sort_partitions(self.program, rows, np.zeros(rows.num_rows, np.int64), 1)
         of_step = own.first_of_steps()
         word, time = own.bits, own.time
         if of_step is not None:

@@ -4,41 +4,26 @@ remembered of earlier ones."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from trendweave.expressions.arrow.evaluate import column_of, evaluate, is_true
+from trendweave.expressions.arrow.evaluate import evaluate, is_true
 from trendweave.planning.interval_preparation import IntervalPreparation
-from trendweave.programs.program import Carry
+from trendweave.programs.program import NO_CARRY, Carry
 from trendweave.rows.codes import first_of_each, key_codes
+from trendweave.rows.encoded import TIME
 from trendweave.rows.ordering import sort_by_key_and_time
-from trendweave.rows.times import as_steps, time_type
+from trendweave.rows.times import as_steps
 
 if TYPE_CHECKING:
     from trendweave.programs.intervals.program import IntervalMatches
 
-TIME = "time"
 BITS = "bits"
-CHUNK = "chunk"
-
-
-def prepare_events(preparation: IntervalPreparation, events: pa.Table, time: str) -> pa.Table:
-    """Events as a table of the time, the conditions that need one row only, and the columns that travel along."""
-    columns = {TIME: events.column(time), BITS: pa.array(_bits(preparation, events))}
-    return pa.table(columns | {name: column_of(events, path) for name, path in preparation.columns})
-
-
-def _bits(preparation: IntervalPreparation, events: pa.Table) -> np.ndarray:
-    sizes = (np.uint8, np.uint16, np.uint32, np.int64)
-    kind: Any = next(size for size in sizes if len(preparation.now) <= size().itemsize * 8)
-    word = np.zeros(events.num_rows, kind)
-    for number, condition in enumerate(preparation.now):
-        if condition is not None:
-            holds = is_true(condition, events).view(np.uint8)
-            word |= holds.astype(kind, copy=False) << kind(number)
-    return word
+#: What is remembered of partitions: keys, open runs and since when they run, a row each; and, where conditions look
+#: back, the rows of the last step of each.
+PARTITIONS, LAST = "partitions", "last"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +70,11 @@ class IntervalRows:
         return self.table.take(pa.array(self.table_rows(np.flatnonzero(self.time == newest)))).combine_chunks()
 
 
-def sort_partitions(table: pa.Table, codes: np.ndarray, count: int) -> IntervalRows:
+def sort_partitions(program: IntervalMatches, table: pa.Table, codes: np.ndarray, count: int) -> IntervalRows:
     """Rows of a prepared table by partition, a number below `count` each, and time, with the conditions that need one
-    row only."""
-    moment = as_steps(table.column(TIME), time_type(table.schema.field(TIME).type))
-    bits = table.column(BITS).to_numpy()
+    row only, in as few bits as they need."""
+    moment = as_steps(table.column(TIME), program.time_type)
+    bits = table.column(BITS).to_numpy().astype(np.min_scalar_type((1 << len(program.plan.situations)) - 1))
     order, starts, moment = sort_by_key_and_time(codes, moment, count)
     if order is not None:
         bits = bits[order]
@@ -138,29 +123,6 @@ def _pairs_with_step_before(rows: IntervalRows) -> tuple[np.ndarray, np.ndarray,
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """`partitions` holds keys, open runs and since when they run; `situations` those that a later match can have, with
-    what their events told so far; `last` the rows of each partition's last step, where conditions look back; `counts`
-    the matches of windows that are still open.
-
-    Everything but one row per partition is bounded by the window.
-    """
-
-    last: pa.Table | None = None
-    partitions: pa.Table | None = None
-    situations: pa.Table | None = None
-    counts: pa.Table | None = None
-
-    def to_carry(self) -> Carry:
-        """Without what is empty and need not be told."""
-        parts = {name: getattr(self, name) for name in self.__slots__}
-        return {name: part for name, part in parts.items() if part is not None and part.num_rows}
-
-
-NOTHING = Remembered()
-
-
-@dataclass(frozen=True, slots=True)
 class Partitions:
     """Partitions that are remembered, then those that are new.
 
@@ -180,17 +142,22 @@ class Partitions:
     bits: np.ndarray
     since: np.ndarray
 
-    def remember(self, kept: np.ndarray) -> pa.Table:
-        """Keys and open runs of some partitions."""
+    def remember(self, used: np.ndarray, looks_back: bool) -> dict[str, pa.Table]:
+        """Keys and open runs of partitions that are used, and the rows that conditions may look back at."""
+        kept = np.flatnonzero(used)
         columns = {BITS: pa.array(self.bits[kept])}
         columns |= {f"since_{k}": pa.array(self.since[kept, k]) for k in range(self.since.shape[1])}
-        return pa.table(columns | {name: key.take(pa.array(kept)) for name, key in self.keys.items()})
+        columns |= {name: key.take(pa.array(kept)) for name, key in self.keys.items()}
+        tables = {PARTITIONS: pa.table(columns)} if kept.size else {}
+        if looks_back and self.sources.time.size:
+            tables[LAST] = self.sources.rows_of_last_steps()
+        return tables
 
 
 def number_partitions(
     program: IntervalMatches,
     table: pa.Table,
-    before: Remembered = NOTHING,
+    before: Carry = NO_CARRY,
     names: tuple[str, ...] | None = None,
     makes: np.ndarray | None = None,
 ) -> Partitions:
@@ -199,12 +166,12 @@ def number_partitions(
     Args:
         program: The query.
         table: Prepared rows.
-        before: What is remembered.
+        before: What is remembered of partitions.
         names: The columns that tell partitions apart; None: those of the query.
         makes: Which rows make situations; None: all.
     """
     names = program.preparation.keys if names is None else names
-    known, last = before.partitions, before.last
+    known, last = before.get(PARTITIONS), before.get(LAST)
     old = 0 if known is None else known.num_rows
     held = 0 if last is None else last.num_rows
     parts = [part for part in (known, last, table) if part is not None]
@@ -223,12 +190,14 @@ def number_partitions(
         for k in range(since.shape[1]):
             since[:old, k] = known.column(f"since_{k}").to_numpy()
     own = codes[old + held :]
-    every = None if makes is None else sort_partitions(table, own, count)
+    every = None if makes is None else sort_partitions(program, table, own, count)
     if makes is not None:
         table, own = table.filter(pa.array(makes)), own[makes]
     if last is not None:
-        table, own = pa.concat_tables([last, table]), np.concatenate([codes[old : old + held], own])
-    rows = sources = add_conditions_that_look_back(program.preparation, sort_partitions(table, own, count))
+        # States of earlier releases hold conditions in fewer bits.
+        table = pa.concat_tables([last, table], promote_options="permissive")
+        own = np.concatenate([codes[old : old + held], own])
+    rows = sources = add_conditions_that_look_back(program.preparation, sort_partitions(program, table, own, count))
     if last is not None:
         rows = sources.select(sources.table_rows(np.arange(sources.time.size)) >= held)
     return Partitions(keys, rows, sources, rows if every is None else every, bits, since)

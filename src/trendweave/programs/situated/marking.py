@@ -5,14 +5,17 @@ Events may come in pieces. What is kept of earlier ones is which conditions hold
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.kernels.intervals import RUNNING
 from trendweave.programs.intervals.program import IntervalMatches
-from trendweave.programs.intervals.rows import Partitions, Remembered, number_partitions, prepare_events
+from trendweave.programs.intervals.rows import Partitions, number_partitions
 from trendweave.programs.intervals.situations import derive_situations, rows_reaching
+from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import NO_CARRY, Carry
 from trendweave.rows.times import has_time
 
@@ -58,13 +61,13 @@ def remember_runs(bound: IntervalMatches, events: pa.Table, before: Carry = NO_C
     """
     partitions = _number_partitions(bound, events, before)
     derive_situations(partitions.rows, partitions.bits, partitions.since)
-    last = partitions.sources.rows_of_last_steps() if bound.plan.looks_back else None
-    return Remembered(last, partitions.remember(np.flatnonzero(partitions.bits))).to_carry()
+    return partitions.remember(partitions.bits != 0, bound.plan.looks_back)
 
 
 def _number_partitions(bound: IntervalMatches, events: pa.Table, before: Carry) -> Partitions:
-    table = prepare_events(bound.preparation, events, bound.time)
-    return number_partitions(bound, table, Remembered(**before), makes=_of_type(bound, events))
+    # Events of any type may lie in situations.
+    table, _ = prepare_rows(replace(bound.needs, type=None), events)
+    return number_partitions(bound, table, before, makes=_of_type(bound, events))
 
 
 def _of_type(bound: IntervalMatches, events: pa.Table) -> np.ndarray | None:

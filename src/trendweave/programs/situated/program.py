@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
-from trendweave.programs.bound import WholeEvents, describe_key, keep_events
+from trendweave.programs.bound import WholeEvents, describe_key
 from trendweave.programs.intervals.program import IntervalMatches
+from trendweave.programs.preparing import keep_events
 from trendweave.programs.program import (
     EVERYTHING,
     NO_CARRY,
@@ -99,7 +100,7 @@ class InSituations:
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         """Events that can play a part, as they are kept."""
-        kept, dropped = keep_events(events, self.needs)
+        kept, dropped = keep_events(self.needs, events)
         return self.kept.keep(kept), dropped
 
     def adopt(self, rows: pa.Table) -> pa.Table:

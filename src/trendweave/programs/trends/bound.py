@@ -14,14 +14,12 @@ from trendweave.planning.plan import MovingWindow, Path, Plan, SlidingWindow
 from trendweave.planning.preparation import Preparation, order_ties, prepare
 from trendweave.programs.bound import BoundPlan
 from trendweave.programs.limits import check_rows, check_template
-from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import Flag, Needs, TimeCut
 from trendweave.programs.trends.detection import LIMITS, Limits
 from trendweave.results.types import Numbers, ResultColumn, base_columns, result_schema, trend_columns
 from trendweave.rows.closing import Closing
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import LETTERS
-from trendweave.rows.prepared import adopt_rows
 from trendweave.rows.times import TimeType, steps_of
 
 
@@ -89,13 +87,12 @@ class BoundTrends(BoundPlan):
         )
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        rows, dropped = prepare_rows(self.needs, events)
+        rows, dropped = super().prepare(events)
         self._check_limits(rows)
         return rows, dropped
 
     def adopt(self, rows: pa.Table) -> pa.Table:
-        """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
-        rows = adopt_rows(rows, self.moment, self.needs.words)
+        rows = super().adopt(rows)
         self._check_limits(rows)
         return rows
 
