@@ -9,7 +9,7 @@ merged (`partials`), or piece by piece (`steps`).
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, TypeGuard
 
@@ -139,26 +139,24 @@ class Output:
         return Output(iter(table.to_batches()))
 
 
-class PartialResults(Protocol):
-    """Results in parts, where what belongs to one row of the result is spread over several places."""
+@dataclass(frozen=True, slots=True)
+class PartialResults:
+    """Results in parts, where what belongs to one row of the result is spread over several places.
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of a part."""
+    Attributes:
+        schema: The columns of a part.
+        together: Columns of a part by which parts meet; none: all parts meet in one place.
+        compute: Gives the part of some rows.
+        merge: Gives the result rows of all parts that meet in one place.
+        of_stretches: Whether rows come in stretches of time, any way they are cut, and not by what `Needs.together`
+            says.
+    """
 
-    @property
-    def together(self) -> tuple[str, ...]:
-        """Columns of a part by which parts meet; none: all parts meet in one place."""
-
-    @property
-    def of_stretches(self) -> bool:
-        """Whether rows come in stretches of time, any way they are cut, and not by what `Needs.together` says."""
-
-    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        """The part of some rows."""
-
-    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        """Result rows of all parts that meet in one place."""
+    schema: pa.Schema
+    together: tuple[str, ...]
+    compute: Callable[[pa.Table, Scope], pa.Table]
+    merge: Callable[[pa.Table, Scope], pa.Table]
+    of_stretches: bool = False
 
 
 @dataclass(frozen=True, slots=True)

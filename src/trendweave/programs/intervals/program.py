@@ -4,7 +4,7 @@ up, and situations are derived from what stretches of time tell (thesis, Section
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -87,12 +87,18 @@ class IntervalMatches(BoundPlan):
         return Output.of_table(self.compute_table(rows, scope))
 
     def compute_table(self, table: pa.Table, scope: Scope = EVERYTHING) -> pa.Table:
-        result = IntervalPiece(self, table, scope=scope).result()[0]
+        return self._count_trends(IntervalPiece(self, table, scope=scope).result()[0], scope)
+
+    def _count_trends(self, result: pa.Table, scope: Scope) -> pa.Table:
+        """Result rows, with how many matches are behind each where that is asked for."""
         if not scope.counted:
             return result
-        counts = [output.name for output in self.plan.outputs if output.function is not None]
-        behind = result.column(counts[0]) if self.plan.returns == "counts" else pa.array(np.ones(result.num_rows))
+        behind = result.column(self._counts[0]) if self.plan.returns == "counts" else pa.array(np.ones(result.num_rows))
         return result.append_column(TRENDS, behind.cast(pa.float64()))
+
+    @property
+    def _counts(self) -> list[str]:
+        return [output.name for output in self.plan.outputs if output.function is not None]
 
     # In parts, and piece by piece
 
@@ -100,9 +106,29 @@ class IntervalMatches(BoundPlan):
         """Counts of one window and group may come from several places; situations of all events are put together from
         those of stretches of time."""
         if self.plan.returns == "counts":
-            return CountParts(self)
-        without_keys = self.plan.returns == "situations" and not self.plan.partition_by
-        return SituationParts(self) if without_keys and not self.plan.looks_back else None
+            together = tuple(name for name in self.schema.names if name not in self._counts)
+            return PartialResults(self.schema, together, self._compute_counts, self._merge_counts)
+        if self.plan.returns != "situations" or self.plan.partition_by or self.plan.looks_back:
+            return None
+        schema = pa.schema([(TIME, self.moment), (BITS, pa.int64())])
+        return PartialResults(schema, (), self._find_changes, self.compute_table, of_stretches=True)
+
+    def _compute_counts(self, rows: pa.Table, scope: Scope) -> pa.Table:
+        return self.compute_table(rows, replace(scope, counted=False))
+
+    def _merge_counts(self, parts: pa.Table, scope: Scope) -> pa.Table:
+        """Those of one window and group are added up."""
+        return self._count_trends(add_up(parts, self._counts).cast(self.schema), scope)
+
+    def _find_changes(self, rows: pa.Table, scope: Scope) -> pa.Table:
+        """The steps of a stretch of time at which some condition changes, with the first and the last one, as rows: all
+        others tell nothing of situations."""
+        own = sort_partitions(self, rows, np.zeros(rows.num_rows, np.int64), 1)
+        word, of_step = own.find_steps()
+        time = own.time if of_step is None else own.time[of_step]
+        tells = np.ones(word.size, np.bool_)
+        tells[1:-1] = word[1:-1] != word[:-2]
+        return pa.table({TIME: as_times(time[tells], self.time_type), BITS: word[tells].astype(np.int64)})
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """Without keys, a chunk owns the matches that begin in it."""
@@ -143,66 +169,11 @@ class GivenIntervals(IntervalMatches):
         return self.prepare(rows.cast(pa.schema(fields)))[0]
 
     def partials(self) -> PartialResults | None:
-        return CountParts(self) if self.plan.returns == "counts" else None
+        return super().partials() if self.plan.returns == "counts" else None
 
     def steps(self, in_parts: bool = False, early: bool = False) -> IntervalSteps | None:
         message = "queries FROM INTERVALS cannot run piece by piece"
         raise ExecutionError([Problem("TW404", message, "run them as one table")])
-
-
-@dataclass(frozen=True, slots=True)
-class CountParts:
-    """Counts of windows and groups; those of one window and group are added up."""
-
-    program: IntervalMatches
-    of_stretches = False
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.program.schema
-
-    @property
-    def together(self) -> tuple[str, ...]:
-        counts = {output.name for output in self.program.plan.outputs if output.function is not None}
-        return tuple(name for name in self.schema.names if name not in counts)
-
-    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        return self.program.compute_table(rows, Scope(scope.windows, scope.chunk))
-
-    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        names = [name for name in self.schema.names if name not in self.together]
-        result = add_up(parts, names).cast(self.schema)
-        if not scope.counted:
-            return result
-        return result.append_column(TRENDS, result.column(names[0]).cast(pa.float64()))
-
-
-@dataclass(frozen=True, slots=True)
-class SituationParts:
-    """The steps of stretches of time at which some condition changes, with the first and the last one, as rows: all
-    others tell nothing of situations."""
-
-    program: IntervalMatches
-    of_stretches = True
-    together: tuple[str, ...] = ()
-
-    @property
-    def schema(self) -> pa.Schema:
-        return pa.schema([(TIME, self.program.moment), (BITS, pa.int64())])
-
-    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        own = sort_partitions(self.program, rows, np.zeros(rows.num_rows, np.int64), 1)
-        of_step = own.first_of_steps()
-        word, time = own.bits, own.time
-        if of_step is not None:
-            word, time = np.bitwise_and.reduceat(word, of_step), time[of_step]
-        tells = np.ones(word.size, np.bool_)
-        tells[1:-1] = word[1:-1] != word[:-2]
-        columns = [as_times(time[tells], self.program.time_type), pa.array(word[tells].astype(np.int64))]
-        return pa.table(columns, schema=self.schema)
-
-    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        return self.program.compute_table(parts, scope)
 
 
 def bind_intervals(plan: IntervalPlan, events: pa.Schema, time: str, type_: str | None) -> IntervalMatches:

@@ -64,6 +64,12 @@ class IntervalRows:
         new[self.starts[:-1][np.diff(self.starts) > 0]] = True
         return None if new.all() else np.flatnonzero(new)
 
+    def find_steps(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Which conditions hold in each step, which is in all of its rows; and the rows that begin a step, as
+        `first_of_steps` has them."""
+        first = self.first_of_steps()
+        return self.bits if first is None else np.bitwise_and.reduceat(self.bits, first), first
+
     def rows_of_last_steps(self) -> pa.Table:
         """The rows of each partition's last step, as the table has them."""
         newest = np.repeat(self.time[self.starts[1:] - 1], np.diff(self.starts)) if self.time.size else self.time

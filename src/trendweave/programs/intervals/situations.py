@@ -100,10 +100,8 @@ def derive_situations(
         since: Since when each of them does; moved on as well.
         places: The places of the situations that ran then, by partition and kind, among those that a state holds.
     """
-    of_step = rows.first_of_steps()
-    word, starts = rows.bits, rows.starts
-    if of_step is not None:
-        word, starts = np.bitwise_and.reduceat(word, of_step), np.searchsorted(of_step, starts)
+    word, of_step = rows.find_steps()
+    starts = rows.starts if of_step is None else np.searchsorted(of_step, rows.starts)
     filled = np.flatnonzero(starts[1:] > starts[:-1])
     change = word.copy()
     change[1:] ^= word[:-1]

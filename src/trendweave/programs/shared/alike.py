@@ -22,16 +22,12 @@ from trendweave.planning.preparation import Preparation, prepare
 from trendweave.programs.program import Carry, Output, PartialResults, Program, Scope, Steps
 from trendweave.programs.shared.constant_index import VariableRules, index_variables
 from trendweave.programs.shared.copies import Copies, RowCopies
-from trendweave.programs.shared.members import MemberParts, by_member, group_by_member
+from trendweave.programs.shared.members import by_member, group_by_member, parts_by_member
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import SharedRows
 from trendweave.programs.shared.unit import MEMBER, Found, Given, MemberError, Part, Unit, UnitStep
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts
-from trendweave.programs.trends.program import (
-    PartialAggregates,
-    TrendAggregates,
-    TrendLists,
-)
+from trendweave.programs.trends.program import TrendAggregates, TrendLists
 from trendweave.programs.trends.session_steps import SessionSteps
 from trendweave.programs.trends.steps import TrendSteps
 from trendweave.rows.encoded import CHUNK, LETTERS, TIME
@@ -133,9 +129,9 @@ class AlikeUnit(Unit):
                 yield Part(part, 0)
 
     @property
-    def _partials(self) -> MemberParts:
+    def _partials(self) -> PartialResults:
         assert isinstance(self.inner, TrendAggregates), "only aggregates are merged"
-        return MemberParts(PartialAggregates(self.inner))
+        return parts_by_member(self.inner)
 
     # Piece by piece
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from trendweave.errors import TrendweaveError
 from trendweave.planning.plan import GroupColumn
-from trendweave.programs.program import Scope
+from trendweave.programs.program import PartialResults, Scope
 from trendweave.programs.shared.unit import MEMBER, telling_member
 from trendweave.programs.trends.bound import BoundTrends
-from trendweave.programs.trends.program import PartialAggregates
-from trendweave.results.partial_table import group_names
+from trendweave.programs.trends.program import TrendAggregates
+from trendweave.results.partial_table import WINDOW, group_names
 
 T = TypeVar("T")
 Trends = TypeVar("Trends", bound=BoundTrends)
@@ -58,33 +58,21 @@ def name_member(
         raise
 
 
-@dataclass(frozen=True, slots=True)
-class MemberParts:
-    """Parts of aggregates of several members, merged by member, window and group."""
+def parts_by_member(program: TrendAggregates) -> PartialResults:
+    """Parts of aggregates of several members, merged by member, window and group.
 
-    inner: PartialAggregates
-    of_stretches = False
+    Args:
+        program: Its first group is the member. Where rows are limited, groups of a window meet: those of one member.
+    """
+    names = group_names(program.plan)
+    inner = program.parts_by(WINDOW, *(names if program.plan.limit is None else names[:1]))
 
-    @property
-    def schema(self) -> pa.Schema:
-        return self.inner.schema
-
-    @property
-    def together(self) -> tuple[str, ...]:
-        """Where rows are limited, groups of a window meet: those of one member."""
-        return tuple(dict.fromkeys((*self.inner.together, self._member)))
-
-    @property
-    def _member(self) -> str:
-        return group_names(self.inner.program.plan)[0]
-
-    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        return self.inner.compute(rows, scope)
-
-    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        numbers = parts.column(self._member).to_numpy()
+    def merge(parts: pa.Table, scope: Scope) -> pa.Table:
+        numbers = parts.column(names[0]).to_numpy()
 
         def take(own: np.ndarray) -> pa.Table:
             return parts.filter(pa.array(own))
 
-        return by_member(name_member(parts, numbers, take, lambda some: self.inner.merge(some, scope)))
+        return by_member(name_member(parts, numbers, take, lambda some: inner.merge(some, scope)))
+
+    return replace(inner, merge=merge)

@@ -39,15 +39,6 @@ class SharedParts:
     share: Callable[[pa.Table], SharedRows]
     telling: Callable[[int], AbstractContextManager[None]]
     keep: Callable[[str, Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-    of_stretches = False
-
-    @property
-    def schema(self) -> pa.Schema:
-        return SCHEMA
-
-    @property
-    def together(self) -> tuple[str, ...]:
-        return (SLOT,)
 
     def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
         shared = self.share(rows)

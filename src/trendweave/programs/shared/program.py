@@ -42,7 +42,7 @@ from trendweave.programs.shared.columns import NamedRows
 from trendweave.programs.shared.merged.unit import bind_merged
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.needs import unite_needs
-from trendweave.programs.shared.partials import SharedParts
+from trendweave.programs.shared.partials import SCHEMA, SLOT, SharedParts
 from trendweave.programs.shared.rows import MeetBy, RowsPlan, SharedRows, plan_rows
 from trendweave.programs.shared.since import Beginning, RowFilter, find_beginning
 from trendweave.programs.shared.steps import END, FIRST, AtTheEnd, SharedSteps
@@ -187,7 +187,7 @@ class Shared:
     def partials(self) -> PartialResults | None:
         if all(merger is None for unit in self.units for merger in unit.mergers()):
             return None
-        return self.parts
+        return PartialResults(SCHEMA, (SLOT,), self.parts.compute, self.parts.merge)
 
     @cached_property
     def parts(self) -> SharedParts:

@@ -7,7 +7,7 @@ longest length that a definition names, so windows close so much later.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -118,7 +118,10 @@ class InSituations:
 
     def partials(self) -> PartialResults | None:
         parts = self.inner.partials()
-        return None if parts is None else _MarkedParts(self, parts)
+        if parts is None:
+            return None
+        compute = parts.compute
+        return replace(parts, compute=lambda rows, scope: compute(self.prepare_marked(rows), scope))
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """A situation that began long ago may still hold, so time is not cut."""
@@ -135,26 +138,3 @@ class InSituations:
 
     def describe_key(self, rows: pa.Table, row: int) -> str:
         return describe_key(rows, row, {path: self.kept.shown(path) for path in self.needs.together})
-
-
-@dataclass(frozen=True, slots=True)
-class _MarkedParts:
-    """Parts of the trends, of rows that are marked first."""
-
-    program: InSituations
-    inner: PartialResults
-    of_stretches = False
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.inner.schema
-
-    @property
-    def together(self) -> tuple[str, ...]:
-        return self.inner.together
-
-    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        return self.inner.compute(self.program.prepare_marked(rows), scope)
-
-    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        return self.inner.merge(parts, scope)

@@ -99,11 +99,23 @@ class TrendAggregates(BoundTrends):
         if isinstance(self.plan.window, SessionWindow):
             return None
         if self.plan.limit is not None:
-            return PartialAggregates(self)
+            return self.parts_by(WINDOW)
         if isinstance(self.plan.window, MovingWindow):
             return None
         spread = len(self.plan.grouping_keys) < len(self.plan.partition_key)
-        return PartialAggregates(self) if spread else None
+        return self.parts_by(WINDOW, *group_names(self.plan)) if spread else None
+
+    def parts_by(self, *together: str) -> PartialResults:
+        """Aggregates of the keys of a task, to be merged by window and group, which meet by some of their columns."""
+        schema = partial_schema(self.plan, self.events, self.numbers)
+
+        def compute(rows: pa.Table, scope: Scope) -> pa.Table:
+            return to_table(self.aggregate(rows, scope), schema)
+
+        def merge(parts: pa.Table, scope: Scope) -> pa.Table:
+            return self.write(merge_results([TaskResult(*from_table(parts, self.plan, self.events))]), scope)
+
+        return PartialResults(schema, together, compute, merge)
 
     def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
         if isinstance(self.plan.window, SessionWindow):
@@ -138,29 +150,6 @@ class TrendAggregates(BoundTrends):
             return []
         message = "early results of this query could be withdrawn by later events (NOT, or a strategy that skips less)"
         return [Problem("TW409", message, "remove early=, and use the rows when their windows close")]
-
-
-@dataclass(frozen=True, slots=True)
-class PartialAggregates:
-    """Aggregates of the keys of a task, to be merged by window and group."""
-
-    program: TrendAggregates
-    of_stretches = False
-
-    @property
-    def schema(self) -> pa.Schema:
-        return partial_schema(self.program.plan, self.program.events, self.program.numbers)
-
-    @property
-    def together(self) -> tuple[str, ...]:
-        return (WINDOW, *(() if self.program.plan.limit is not None else group_names(self.program.plan)))
-
-    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        return to_table(self.program.aggregate(rows, scope), self.schema)
-
-    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        partials, groups = from_table(parts, self.program.plan, self.program.events)
-        return self.program.write(merge_results([TaskResult(partials, groups)]), scope)
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels.aggregates.entry import read_extremum, read_floats, read_linear
 from trendweave.kernels.many_queries import SharedResults
 from trendweave.planning.plan import AggregateColumn, GroupColumn
-from trendweave.programs.program import Scope
-from trendweave.programs.shared.members import MemberParts, by_member, group_by_member, name_member
+from trendweave.programs.program import PartialResults, Scope
+from trendweave.programs.shared.members import by_member, group_by_member, name_member, parts_by_member
 from trendweave.programs.shared.merged.inputs import UnitMeasures, UnitRows
 from trendweave.programs.shared.unit import Found, telling_member
-from trendweave.programs.trends.program import PartialAggregates, TrendAggregates
+from trendweave.programs.trends.program import TrendAggregates
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.windows import window_columns
@@ -39,9 +39,8 @@ class Columns:
     program: TrendAggregates
 
     @property
-    def merger(self) -> MemberParts | None:
-        parts = self.program.partials()
-        return MemberParts(parts) if isinstance(parts, PartialAggregates) else None
+    def merger(self) -> PartialResults | None:
+        return None if self.program.partials() is None else parts_by_member(self.program)
 
     def write(self, found: TaskResult, scope: Scope) -> Found:
         """Result rows; where one of them cannot be written, the error says whose it is."""
