@@ -167,78 +167,59 @@ class Step:
     carry: Carry = field(default_factory=dict)
 
 
-class Timing(Protocol):
-    """When a program piece by piece has something to do, and with which rows. Rows that wait are the place's; what
-    outlives rows is the carry. Times and watermarks are in steps of the time column; a watermark of None is the end of
-    all events."""
-
-    @property
-    def pane(self) -> int | None:
-        """Rows are kept and let go by panes of so many steps; None where any time can be a border."""
-
-    @property
-    def carries(self) -> bool:
-        """Whether there is ever anything in the carry."""
-
-    @property
-    def folds(self) -> bool:
-        """Whether a step takes rows that the watermark has passed into the carry, so that they need not wait for a
-        window to close: a step is then worth taking whenever the watermark has moved, also before anything is due."""
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        """The watermark at which there is something to do next, for rows between these times; None for never."""
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        """The times, from and up to but without, of the rows that `step` has to see."""
-
-    def keeps_from(self, watermark: int) -> int:
-        """The time from which rows are needed after a step; a border of panes."""
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        """The times, from and up to but without, of the rows that `peek` has to see."""
-
-
-class Steps(Timing, Protocol):
-    """A program piece by piece."""
-
-    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        """Move the watermark from `before`, over waiting rows of the times that `reads` says."""
-
-    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
-        """Current rows of what is still open and changed by rows between these times."""
-
-
 #: Before and after all times, which have 64 bits.
 FIRST, LAST = -(2**63), 2**63
 
 
-class UpToWatermark:
-    """What steps have in common that take rows as soon as the watermark has passed them, so that no windows wait for
-    others and there are no earlier rows to look at."""
+class Steps:
+    """A program piece by piece: when it has something to do, and with which rows. Rows that wait are the place's; what
+    outlives rows is the carry. Times and watermarks are in steps of the time column; a watermark of None is the end of
+    all events.
+
+    Where nothing else is said, rows are taken as soon as the watermark has passed them, so that no windows wait for
+    others and there are no earlier rows to look at.
+    """
 
     __slots__ = ()
 
     @property
     def pane(self) -> int | None:
+        """Rows are kept and let go by panes of so many steps; None where any time can be a border."""
         return None
 
     @property
+    def carries(self) -> bool:
+        """Whether there is ever anything in the carry."""
+        return False
+
+    @property
     def folds(self) -> bool:
+        """Whether a step takes rows that the watermark has passed into the carry, so that they need not wait for a
+        window to close: a step is then worth taking whenever the watermark has moved, also before anything is due."""
         return False
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        """The watermark at which there is something to do next, for rows between these times; None for never."""
         return None if waiting is None else waiting[0] + 1
 
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        """The times, from and up to but without, of the rows that `step` has to see."""
         return FIRST, LAST if watermark is None else watermark
 
     def keeps_from(self, watermark: int) -> int:
+        """The time from which rows are needed after a step; a border of panes."""
         return watermark
 
+    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        """Move the watermark from `before`, over waiting rows of the times that `reads` says."""
+        raise NotImplementedError
+
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        """The times, from and up to but without, of the rows that `peek` has to see."""
         return 0, 0
 
     def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
+        """Current rows of what is still open and changed by rows between these times."""
         return ()
 
 

@@ -36,7 +36,7 @@ from trendweave.programs.intervals.values import (
     take_summary,
     write_summary,
 )
-from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Scope, Step, UpToWatermark
+from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Scope, Step, Steps
 from trendweave.results.interval_table import IntervalResults, count_ranges, window_lengths
 from trendweave.results.partials import exact_sums
 from trendweave.results.types import column_type
@@ -54,11 +54,11 @@ _KEPT = ("kind", "partition", "start", "end", "certain")
 
 
 @dataclass(frozen=True, slots=True)
-class IntervalSteps(UpToWatermark):
+class IntervalSteps(Steps):
     """Rows wait for the watermark and not for a window, so time is not cut into panes."""
 
     program: IntervalMatches
-    carries: bool = True
+    carries = True
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         """The first row that waits is final, or an open window closes; else a situation can be in no match any more."""

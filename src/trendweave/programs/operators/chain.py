@@ -31,7 +31,6 @@ from trendweave.programs.program import (
     Step,
     Steps,
     TimeCut,
-    UpToWatermark,
     Work,
 )
 from trendweave.results.types import ResultColumn, result_schema
@@ -80,7 +79,7 @@ class LaterStage:
 
 
 @dataclass(frozen=True, slots=True)
-class ChainSteps(UpToWatermark):
+class ChainSteps(Steps):
     """Steps of the first operator, and of those behind it. Rows that may be withdrawn are no events of another one, so
     nothing is shown early."""
 

@@ -14,11 +14,11 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from trendweave.programs.program import Steps
+from trendweave.programs.program import FIRST, Steps
 from trendweave.programs.shared.changes import carry_key
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.shared.since import RowFilter
-from trendweave.programs.shared.steps import FIRST, SharedSteps
+from trendweave.programs.shared.steps import SharedSteps
 from trendweave.programs.shared.unit import Given, Unit
 from trendweave.rows.times import time_type
 

@@ -18,6 +18,8 @@ from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import (
     EVERYTHING,
     FAMILY,
+    FIRST,
+    LAST,
     Carry,
     Needs,
     Output,
@@ -26,7 +28,6 @@ from trendweave.programs.program import (
     Scope,
     Steps,
     TimeCut,
-    Timing,
     Work,
 )
 from trendweave.programs.shared.alike import bind_alike
@@ -45,7 +46,7 @@ from trendweave.programs.shared.needs import unite_needs
 from trendweave.programs.shared.partials import SCHEMA, SLOT, SharedParts
 from trendweave.programs.shared.rows import MeetBy, RowsPlan, SharedRows, plan_rows
 from trendweave.programs.shared.since import Beginning, RowFilter, find_beginning
-from trendweave.programs.shared.steps import END, FIRST, AtTheEnd, SharedSteps
+from trendweave.programs.shared.steps import AtTheEnd, SharedSteps
 from trendweave.programs.shared.unit import AloneUnit, Found, Given, Unit, telling_query
 from trendweave.progress import follow
 from trendweave.results.types import ResultColumn
@@ -171,7 +172,7 @@ class Shared:
         since = self.since[unit.members[0]]
         if since is None:
             return rows
-        return rows.between(since, END, as_steps(rows.table.column(TIME), time_type(self.moment)))
+        return rows.between(since, LAST, as_steps(rows.table.column(TIME), time_type(self.moment)))
 
     def write_rows(self, number: int, given: Iterable[Given]) -> Iterator[pa.RecordBatch]:
         """Result rows of a unit, with the names of their queries."""
@@ -225,7 +226,7 @@ class Shared:
         units = self.units, kept, in_parts
         return SharedSteps(*units, self.carry_keys, since, kind, self.share, write, self.telling)
 
-    def make_steps(self, unit: Unit, in_parts: bool = False, early: bool = False) -> Timing | None:
+    def make_steps(self, unit: Unit, in_parts: bool = False, early: bool = False) -> Steps | None:
         """The steps of a unit; rows are not folded where they are needed otherwise."""
         return unit.steps(in_parts, early or not self.folds)
 

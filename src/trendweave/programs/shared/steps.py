@@ -10,25 +10,23 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Step, Timing
+from trendweave.programs.program import EVERYTHING, FIRST, LAST, NO_CARRY, Carry, Step, Steps
 from trendweave.programs.shared.rows import SharedRows
 from trendweave.programs.shared.unit import Given, Unit, UnitStep
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import TimeType, as_steps
 
-#: Before everything, and after everything.
-FIRST, END = -(2**63), 2**63
 #: Writes what units give, by their numbers, as batches.
 Write: TypeAlias = Callable[[int, Iterable[Given]], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True)
-class SharedSteps:
+class SharedSteps(Steps):
     """Steps of units. `keys` names a unit in the carry: it does not change when other queries come and go. A unit sees
     no rows before `since`. `telling` says in errors whose they are."""
 
     units: tuple[Unit, ...]
-    steps: tuple[Timing, ...]
+    steps: tuple[Steps, ...]
     in_parts: bool
     keys: tuple[str, ...]
     since: tuple[int, ...]
@@ -106,24 +104,17 @@ class SharedSteps:
 
 
 @dataclass(frozen=True, slots=True)
-class AtTheEnd:
+class AtTheEnd(Steps):
     """Of a unit with one window over the whole input: all rows wait, and come out when no more events come."""
-
-    pane = None
-    carries = False
-    folds = False
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> None:
         return None
 
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return (FIRST, END) if watermark is None else (0, 0)
+        return (FIRST, LAST) if watermark is None else (0, 0)
 
     def keeps_from(self, watermark: int) -> int:
         return FIRST
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return 0, 0
 
 
 class _Selection:
@@ -151,7 +142,7 @@ def _by_unit(carry: Carry) -> dict[str, dict[str, pa.Table]]:
     return found
 
 
-def _let_go(steps: Timing, carried: Carry | None, watermark: int | None) -> int | None:
+def _let_go(steps: Steps, carried: Carry | None, watermark: int | None) -> int | None:
     """The time before which a unit has let rows go at a watermark; None where it has not. Where rows are folded and
     nothing is carried, either none was there that matters, or rows have waited since before rows were folded."""
     if watermark is None or (steps.folds and not carried):

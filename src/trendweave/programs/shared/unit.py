@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
-from trendweave.programs.program import Carry, PartialResults, Program, Scope, Timing
+from trendweave.programs.program import Carry, PartialResults, Program, Scope, Steps
 from trendweave.programs.shared.rows import SharedRows
 
 #: Names that an error tells where it may be one of many queries'.
@@ -134,7 +134,7 @@ class Unit(ABC):
     # Piece by piece
 
     @abstractmethod
-    def steps(self, in_parts: bool, early: bool = False) -> Timing | None:
+    def steps(self, in_parts: bool, early: bool = False) -> Steps | None:
         """When there is something to do; None where nothing is final before the end. See `Program.steps`."""
 
     def step(
@@ -188,5 +188,5 @@ class AloneUnit(Unit):
         else:
             yield Part(merger.compute(self.view(rows), scope), 0)
 
-    def steps(self, in_parts: bool, early: bool = False) -> Timing | None:
+    def steps(self, in_parts: bool, early: bool = False) -> Steps | None:
         return self.program.steps(in_parts and self.mergers()[0] is not None, early)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.programs.carry import carry_of, name_carry
-from trendweave.programs.program import NO_CARRY, Carry, Step, Steps, UpToWatermark
+from trendweave.programs.program import NO_CARRY, Carry, Step, Steps
 from trendweave.programs.situated.marking import remember_runs
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_steps
@@ -24,13 +24,13 @@ _INNER = "inner "
 
 
 @dataclass(frozen=True)
-class SituatedSteps(UpToWatermark):
+class SituatedSteps(Steps):
     """What an event lies in may turn out later, so nothing is shown early, and rows are let go when the inner program
     lets them go and what they lie in is settled; the runs that go on after them are carried."""
 
     program: InSituations
     inner: Steps
-    carries: bool = True
+    carries = True
 
     @property
     def pane(self) -> int | None:

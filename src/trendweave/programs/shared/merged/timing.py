@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trendweave.programs.program import Carry
+from trendweave.programs.program import Carry, Steps
 from trendweave.rows.closing import Closing
 
 
 @dataclass(frozen=True, slots=True)
-class MergedTiming:
+class MergedTiming(Steps):
     """A closing per kind of windows. Rows wait as long as a window of any kind that holds them may come out; nothing
     outlives them."""
 
@@ -19,14 +19,6 @@ class MergedTiming:
     @property
     def pane(self) -> int:
         return min(closing.pane for closing in self.closings)
-
-    @property
-    def carries(self) -> bool:
-        return False
-
-    @property
-    def folds(self) -> bool:
-        return False
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         if waiting is None:
