@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from trendweave.planning.plan import Path
 from trendweave.programs.preparing import prepare_rows
-from trendweave.programs.program import Needs, PartialResults, TimeCut
+from trendweave.programs.program import Needs, PartialResults, TieKeys, TimeCut
 from trendweave.results.types import ResultColumn, column_type, result_schema
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
@@ -63,6 +63,10 @@ class BoundPlan:
     @property
     def needs(self) -> Needs:
         raise NotImplementedError
+
+    @property
+    def tie_keys(self) -> TieKeys | None:
+        return None
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         return prepare_rows(self.needs, events)

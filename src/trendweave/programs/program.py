@@ -97,6 +97,15 @@ class Needs:
 
 
 @dataclass(frozen=True, slots=True)
+class TieKeys:
+    """What events of one partition have in common, as attributes of prepared rows, with columns that order events of
+    one time; those of `known` must not be NULL."""
+
+    keys: tuple[Path, ...]
+    known: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TimeCut:
     """How time can be cut into chunks, in steps of the time column: a chunk owns what begins in its `length` steps, and
     reads so many steps before and after it; `last_step` asks for the last earlier time at which there is a row, too."""
@@ -241,6 +250,10 @@ class Program(Protocol):
     @property
     def needs(self) -> Needs:
         """What a place does before rows come."""
+
+    @property
+    def tie_keys(self) -> TieKeys | None:
+        """What events of one time are told apart by; None where nothing depends on which of them comes first."""
 
     @property
     def result(self) -> tuple[ResultColumn, ...]:

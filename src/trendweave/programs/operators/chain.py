@@ -189,6 +189,10 @@ class ChainedRows:
     def moment(self) -> pa.DataType:
         return self._first.moment
 
+    @property
+    def tie_keys(self) -> None:
+        """They are counted by hand."""
+
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
         return result_of((*(Stage(program, None) for program in self.filters), *self.stages))

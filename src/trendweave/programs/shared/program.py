@@ -115,6 +115,10 @@ class Shared:
     def needs(self) -> Needs:
         return unite_needs(self.rows, [source for unit in self.units for source in unit.sources])
 
+    @property
+    def tie_keys(self) -> None:
+        """They are counted by hand."""
+
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
         asked = (member for unit in self.plan.units for member in different_members(unit))

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
+from trendweave.planning.plan import Path
 from trendweave.programs.bound import WholeEvents, describe_key
 from trendweave.programs.intervals.program import IntervalMatches
 from trendweave.programs.preparing import keep_events
@@ -26,6 +27,7 @@ from trendweave.programs.program import (
     PartialResults,
     Scope,
     Steps,
+    TieKeys,
     TimeCut,
     Work,
 )
@@ -71,10 +73,20 @@ class InSituations:
     def facts(self) -> tuple[str, ...]:
         return (self.text, *self.inner.facts[1:])
 
+    @property
+    def tie_keys(self) -> TieKeys | None:
+        ties = self.inner.tie_keys
+        return None if ties is None else TieKeys(self._kept_paths(ties.keys), self._kept_paths(ties.known))
+
+    def _kept_paths(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+        """Where kept rows have what rows of the trends have under plain names."""
+        columns = self.inner.needs.columns
+        names = {name: expression.names for name, expression in columns if isinstance(expression, st.Attribute)}
+        return tuple(self.kept.path(names[name]) for name, *_ in paths)
+
     @cached_property
     def needs(self) -> Needs:
         inner = self.inner.needs
-        paths = {name: expression.names for name, expression in inner.columns if isinstance(expression, st.Attribute)}
         return Needs(
             time=inner.time,
             type=inner.type,
@@ -82,7 +94,7 @@ class InSituations:
             named_types=inner.named_types,
             kept_types=self._kept_types(),
             columns=tuple((self.kept.name(name), st.Attribute((name,))) for name in self.read),
-            together=tuple(self.kept.path(paths[name]) for name, *_ in inner.together),
+            together=self._kept_paths(inner.together),
             rule=inner.rule,
         )
 

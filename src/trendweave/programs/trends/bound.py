@@ -14,7 +14,7 @@ from trendweave.planning.plan import MovingWindow, Path, Plan, SlidingWindow
 from trendweave.planning.preparation import Preparation, order_ties, prepare
 from trendweave.programs.bound import BoundPlan
 from trendweave.programs.limits import check_rows, check_template
-from trendweave.programs.program import Flag, Needs, TimeCut
+from trendweave.programs.program import Flag, Needs, TieKeys, TimeCut
 from trendweave.programs.trends.detection import LIMITS, Limits
 from trendweave.results.types import Numbers, ResultColumn, base_columns, result_schema, trend_columns
 from trendweave.rows.closing import Closing
@@ -85,6 +85,14 @@ class BoundTrends(BoundPlan):
             merged=tuple((names[path],) for path in plan.grouping_keys),
             rule=_name_rule(plan, self.certainty),
         )
+
+    @property
+    def tie_keys(self) -> TieKeys | None:
+        if not any(template.transitions for template in self.plan.templates):
+            return None
+        keys = [(name,) for name in self.preparation.partition_key]
+        known = (path for path, key in zip(keys, self.plan.partition_key, strict=True) if not key.nullable)
+        return TieKeys((*keys, *((name,) for name in self.preparation.ties)), tuple(known))
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         rows, dropped = super().prepare(events)
