@@ -13,7 +13,7 @@ from trendweave.language.syntax_tree import Attribute, Expression
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, OperatorPlan
 from trendweave.planning.plan import Path, SessionWindow
 from trendweave.planning.situated_plan import QueryPlan
-from trendweave.programs.bind import Wishes, bind
+from trendweave.programs.bind import bind
 from trendweave.programs.intervals.program import IntervalMatches
 from trendweave.programs.operators.filter import KeptEvents, bind_filter
 from trendweave.programs.operators.joins.program import bind_join
@@ -22,6 +22,7 @@ from trendweave.programs.program import Program
 from trendweave.programs.situated.program import InSituations
 from trendweave.programs.situated.steps import SituatedSteps
 from trendweave.programs.trends.bound import BoundTrends
+from trendweave.programs.trends.detection import Wishes
 from trendweave.results.types import ResultColumn
 
 

@@ -23,7 +23,7 @@ from trendweave.planning.ways import steps_from_row_to_row
 from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Steps, Work
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
-from trendweave.programs.trends.detection import DEFAULTS, LIMITS, Detection, Limits
+from trendweave.programs.trends.detection import DEFAULTS, WISHES, Detection, Wishes
 from trendweave.programs.trends.lists.aggregating import DistinctValues, aggregate_trends
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts, EitherSteps, Select, SelectionSteps
 from trendweave.programs.trends.lists.selection import read_rule, taken_until
@@ -37,7 +37,6 @@ from trendweave.results.partial_table import WINDOW, from_table, group_names, pa
 from trendweave.results.partials import TaskResult, merge_results
 from trendweave.results.shown_trends import join_trends
 from trendweave.results.trend_table import TrendWriter, make_writer
-from trendweave.results.types import Numbers
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import ASKED, NUMBER, TIME, EncodedRows, encode_rows
 from trendweave.rows.segments import bit_of
@@ -421,20 +420,12 @@ def too_large_counts() -> Iterator[None]:
 
 
 def bind_trends(
-    plan: Plan,
-    events: pa.Schema,
-    time: str,
-    type_: str | None,
-    numbers: Numbers,
-    detection: Detection | None = None,
-    device: str = "cpu",
-    order_by: tuple[str, ...] = (),
-    limits: Limits = LIMITS,
+    plan: Plan, events: pa.Schema, time: str, type_: str | None, wishes: Wishes = WISHES
 ) -> TrendAggregates | TrendLists:
     """The program of a trend plan."""
-    bound = (plan, events, time, type_, numbers, None, device, order_by, limits)
+    bound = (plan, events, time, type_, wishes.numbers, None, wishes.device, wishes.order_by, wishes.limits)
     if plan.returns == "aggregates" and plan.finds_trends:
-        return ListedAggregates(*bound, detection=detection or DEFAULTS)
+        return ListedAggregates(*bound, detection=wishes.detection)
     if plan.returns == "aggregates":
         return TrendAggregates(*bound)
-    return TrendLists(*bound, detection=detection or DEFAULTS)
+    return TrendLists(*bound, detection=wishes.detection)
