@@ -10,6 +10,7 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.language.durations import duration_text
 from trendweave.planning.plan import Plan, SlidingWindow
 from trendweave.programs.trends.detection import Limits
+from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import TimeType, as_steps
 
@@ -61,7 +62,7 @@ def check_rows(plan: Plan, rows: pa.Table, groups: tuple[str, ...], kind: TimeTy
         return
     # Events of a group share windows: there are no more than hold its first event or begin until its last.
     times = as_steps(rows.column(TIME), kind)
-    codes = np.zeros(times.size, np.int64) if not groups else _number_groups(rows, groups)
+    codes = key_codes([rows.column(name) for name in groups], times.size)
     order = np.lexsort((times, codes))
     times, codes = times[order], codes[order]
     first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
@@ -75,13 +76,3 @@ def check_rows(plan: Plan, rows: pa.Table, groups: tuple[str, ...], kind: TimeTy
         )
         hint = f"use a longer SLIDE than {duration_text(window.slide)}, group by less, or raise max_rows="
         raise ExecutionError([Problem("TW481", message, hint)])
-
-
-def _number_groups(rows: pa.Table, groups: tuple[str, ...]) -> np.ndarray:
-    codes = np.zeros(rows.num_rows, np.int64)
-    for name in groups:
-        own = rows.column(name).combine_chunks()
-        own = own if pa.types.is_dictionary(own.type) else own.dictionary_encode(null_encoding="encode")
-        codes = codes * (len(own.dictionary) + 1) + own.indices.fill_null(len(own.dictionary)).to_numpy()
-        codes = np.unique(codes, return_inverse=True)[1]
-    return codes
