@@ -37,7 +37,7 @@ def bind(plan: QueryPlan, events: pa.Schema, time: str, type_: str | None, wishe
             return bind_intervals(plan, events, time, type_)
         case SituatedPlan():
             from trendweave.programs.intervals.program import bind_intervals
-            from trendweave.programs.situated.program import InSituations
+            from trendweave.programs.situated import InSituations
 
             marked = events
             for name in plan.columns:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.planning.interval_plan import OutputColumn
-from trendweave.programs.intervals.rows import IntervalRows
+from trendweave.programs.intervals.situations import IntervalRows
 from trendweave.programs.operators.measured import as_column
 from trendweave.programs.operators.windows.aggregates import MovingHere, read_column
 from trendweave.programs.operators.windows.edges import WindowEdges

@@ -19,8 +19,7 @@ from trendweave.programs.operators.filter import KeptEvents, bind_filter
 from trendweave.programs.operators.joins.program import bind_join
 from trendweave.programs.operators.windows.program import bind_windows
 from trendweave.programs.program import Program
-from trendweave.programs.situated.program import InSituations
-from trendweave.programs.situated.steps import SituatedSteps
+from trendweave.programs.situated import InSituations, SituatedSteps
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.detection import Wishes
 from trendweave.results.types import ResultColumn
