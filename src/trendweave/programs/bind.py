@@ -45,4 +45,4 @@ def bind(plan: QueryPlan, events: pa.Schema, time: str, type_: str | None, wishe
             inner = bind_trends(plan.trend, marked, time, type_, wishes)
             situations = bind_intervals(plan.situations, events, time, type_)
             read = {*inner.needs.read, *(path[0] for path in plan.situations.needed_columns)} - set(plan.columns)
-            return InSituations(inner, situations, plan.columns, tuple(sorted(read)), plan.text)
+            return InSituations(inner, situations, plan, tuple(sorted(read)))

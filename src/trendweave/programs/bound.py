@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,8 +10,8 @@ import pyarrow as pa
 
 from trendweave.planning.plan import Path
 from trendweave.programs.preparing import prepare_rows
-from trendweave.programs.program import Needs, PartialResults, TieKeys, TimeCut
-from trendweave.results.types import ResultColumn, column_type, result_schema
+from trendweave.programs.program import Program
+from trendweave.results.types import column_type
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.prepared import adopt_rows
@@ -22,27 +21,16 @@ from trendweave.rows.times import TimeType, time_type
 _KEPT = "event_"
 
 
-class BoundPlan:
+class BoundPlan(Program):
     """A plan and the columns of its events.
 
     Attributes:
         plan: What is asked.
-        events: The columns of the events.
         time: The column that holds the time.
     """
 
     plan: Any
-    events: pa.Schema
     time: str
-
-    @property
-    def result(self) -> tuple[ResultColumn, ...]:
-        raise NotImplementedError
-
-    @property
-    def shown_keys(self) -> Mapping[Path, str]:
-        """What brings rows together, by its place in prepared rows, as messages call it."""
-        return {}
 
     @property
     def text(self) -> str:
@@ -56,44 +44,12 @@ class BoundPlan:
     def time_type(self) -> TimeType:
         return time_type(self.moment)
 
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return result_schema(self.result)
-
-    @property
-    def needs(self) -> Needs:
-        raise NotImplementedError
-
-    @property
-    def tie_keys(self) -> TieKeys | None:
-        return None
-
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         return prepare_rows(self.needs, events)
 
     def adopt(self, rows: pa.Table) -> pa.Table:
         """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
         return adopt_rows(rows, self.moment, self.needs.words)
-
-    def partials(self) -> PartialResults | None:
-        return None
-
-    def cut(self, wanted: int | None = None) -> TimeCut | None:
-        return None
-
-    def describe_key(self, rows: pa.Table, row: int) -> str:
-        return describe_key(rows, row, self.shown_keys)
-
-
-def describe_key(rows: pa.Table, row: int, keys: Mapping[Path, str]) -> str:
-    """The values of keys in a row, for messages."""
-    shown = []
-    for (column, *fields), name in keys.items():
-        value = rows.column(column)[row].as_py()
-        for field in fields:
-            value = None if value is None else value[field]
-        shown.append(f"{name}={value}")
-    return ", ".join(shown) or "(none)"
 
 
 @dataclass(frozen=True)

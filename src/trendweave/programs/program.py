@@ -11,6 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, Protocol, TypeAlias, TypeGuard
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ import pyarrow as pa
 from trendweave.errors import Problem
 from trendweave.language.syntax_tree import Expression
 from trendweave.planning.plan import Path
-from trendweave.results.types import ResultColumn
+from trendweave.results.types import ResultColumn, result_schema
 from trendweave.rows.dropped import Dropped
 
 #: The kernels that a program calls, for places that compile them once per machine.
@@ -232,16 +233,29 @@ class Steps:
         return ()
 
 
+def describe_key(rows: pa.Table, row: int, keys: Mapping[Path, str]) -> str:
+    """The values of keys in a row, for messages."""
+    shown = []
+    for (column, *names), key in keys.items():
+        value = rows.column(column)[row].as_py()
+        for name in names:
+            value = None if value is None else value[name]
+        shown.append(f"{key}={value}")
+    return ", ".join(shown) or "(none)"
+
+
 class Program(Protocol):
-    """A plan bound to the columns of some events: the same object in every place."""
+    """A plan bound to the columns of some events: the same object in every place.
+
+    Attributes:
+        events: The columns of the events that it is bound to.
+    """
+
+    events: pa.Schema
 
     @property
     def text(self) -> str:
         """The query, for messages."""
-
-    @property
-    def events(self) -> pa.Schema:
-        """The columns of the events that it is bound to."""
 
     @property
     def work(self) -> Work:
@@ -254,14 +268,16 @@ class Program(Protocol):
     @property
     def tie_keys(self) -> TieKeys | None:
         """What events of one time are told apart by; None where nothing depends on which of them comes first."""
+        return None
 
     @property
     def result(self) -> tuple[ResultColumn, ...]:
         """The columns of the result."""
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The same as an Arrow schema."""
+        return result_schema(self.result)
 
     @property
     def moment(self) -> pa.DataType:
@@ -282,10 +298,12 @@ class Program(Protocol):
 
     def partials(self) -> PartialResults | None:
         """Where results of several places have to be merged; None where rows that meet are enough."""
+        return None
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """Chunks of time, for a place that asks for more tasks; `wanted` is a length in nanoseconds. None where time
         cannot be cut."""
+        return None
 
     def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
         """The same piece by piece; None where nothing is final before the end. `in_parts` gives parts to be merged.
@@ -294,8 +312,14 @@ class Program(Protocol):
     def problems_of_early_rows(self) -> list[Problem]:
         """Why rows of what is still open cannot be shown; none where they can."""
 
+    @property
+    def shown_keys(self) -> Mapping[Path, str]:
+        """What brings rows together, by its place in prepared rows, as messages call it."""
+        return {}
+
     def describe_key(self, rows: pa.Table, row: int) -> str:
         """What tells the rows that meet with this one from others, for messages."""
+        return describe_key(rows, row, self.shown_keys)
 
 
 class Changeable(Program, Protocol):

@@ -7,7 +7,7 @@ longest length that a definition names, so windows close so much later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,7 +19,8 @@ from trendweave.errors import Problem
 from trendweave.kernels.intervals import RUNNING
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
-from trendweave.programs.bound import WholeEvents, describe_key
+from trendweave.planning.situated_plan import SituatedPlan
+from trendweave.programs.bound import WholeEvents
 from trendweave.programs.carry import carry_of, name_carry
 from trendweave.programs.intervals.program import IntervalMatches
 from trendweave.programs.intervals.situations import Partitions, derive_situations, number_partitions, rows_reaching
@@ -31,11 +32,11 @@ from trendweave.programs.program import (
     Needs,
     Output,
     PartialResults,
+    Program,
     Scope,
     Step,
     Steps,
     TieKeys,
-    TimeCut,
     Work,
 )
 from trendweave.programs.trends.program import TrendAggregates, TrendLists
@@ -169,17 +170,23 @@ class SituatedSteps(Steps):
 
 
 @dataclass(frozen=True)
-class InSituations:
-    """`columns` are those that tell the trends of `inner` which situations an event lies in; `read` are the columns of
-    events that both read. Kept rows have the time as TIME and the others under longer names."""
+class InSituations(Program):
+    """The columns of the plan tell the trends of `inner` which situations an event lies in; `read` are the columns of
+    events that both read. A situation that began long ago may still hold, so time is not cut.
+
+    Kept rows have the time as TIME and the others under longer names.
+    """
 
     inner: TrendAggregates | TrendLists
     situations: IntervalMatches
-    columns: tuple[str, ...]
+    plan: SituatedPlan
     read: tuple[str, ...]
-    text: str
 
     @property
+    def text(self) -> str:
+        return self.plan.text
+
+    @cached_property
     def events(self) -> pa.Schema:
         return self.situations.events
 
@@ -190,10 +197,6 @@ class InSituations:
     @property
     def result(self) -> tuple[ResultColumn, ...]:
         return self.inner.result
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.inner.schema
 
     @property
     def moment(self) -> pa.DataType:
@@ -250,7 +253,7 @@ class InSituations:
 
     def mark(self, rows: pa.Table, runs: Carry = NO_CARRY) -> pa.Table:
         """Kept rows as the events that they were, with what they lie in; `runs` are those of earlier rows."""
-        return mark_events(self.situations, self.columns, self.kept.restore(rows), runs)
+        return mark_events(self.situations, self.plan.columns, self.kept.restore(rows), runs)
 
     def prepare_marked(self, rows: pa.Table) -> pa.Table:
         return self.inner.prepare(self.mark(rows))[0]
@@ -265,10 +268,6 @@ class InSituations:
         compute = parts.compute
         return replace(parts, compute=lambda rows, scope: compute(self.prepare_marked(rows), scope))
 
-    def cut(self, wanted: int | None = None) -> TimeCut | None:
-        """A situation that began long ago may still hold, so time is not cut."""
-        return None
-
     def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
         inner = self.inner.steps(in_parts, early)
         return None if inner is None else SituatedSteps(self, inner)
@@ -278,5 +277,6 @@ class InSituations:
         hint = "remove early=, and use the rows when their windows close"
         return [*self.inner.problems_of_early_rows(), Problem("TW409", message, hint)]
 
-    def describe_key(self, rows: pa.Table, row: int) -> str:
-        return describe_key(rows, row, {path: self.kept.shown(path) for path in self.needs.together})
+    @property
+    def shown_keys(self) -> Mapping[Path, str]:
+        return {path: self.kept.shown(path) for path in self.needs.together}

@@ -33,7 +33,7 @@ from trendweave.programs.program import (
     TimeCut,
     Work,
 )
-from trendweave.results.types import ResultColumn, result_schema
+from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_steps, keep_rows_with_time, time_type
@@ -157,13 +157,17 @@ def _select(rows: pa.Table, mask: np.ndarray) -> pa.Table:
 
 
 @dataclass(frozen=True)
-class ChainedRows:
+class ChainedRows(Program):
     """Rows of the last of several operators. `filters` come before all of them. Where filters are all that there is
     besides one operator, everything but the filters is its own."""
 
     filters: tuple[KeptEvents, ...]
     stages: tuple[Stage, ...]
-    text: str
+    written: str
+
+    @property
+    def text(self) -> str:
+        return self.written
 
     @property
     def _first(self) -> Program:
@@ -173,7 +177,7 @@ class ChainedRows:
     def _alone(self) -> bool:
         return len(self.stages) == 1
 
-    @property
+    @cached_property
     def events(self) -> pa.Schema:
         return self.filters[0].events if self.filters else self._first.events
 
@@ -189,17 +193,9 @@ class ChainedRows:
     def moment(self) -> pa.DataType:
         return self._first.moment
 
-    @property
-    def tie_keys(self) -> None:
-        """They are counted by hand."""
-
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
         return result_of((*(Stage(program, None) for program in self.filters), *self.stages))
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return result_schema(self.result)
 
     @cached_property
     def needs(self) -> Needs:

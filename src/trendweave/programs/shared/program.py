@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
 from trendweave.planning.plan import Path
-from trendweave.programs.bound import describe_key
 from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import (
     EVERYTHING,
@@ -29,6 +28,7 @@ from trendweave.programs.program import (
     Steps,
     TimeCut,
     Work,
+    describe_key,
 )
 from trendweave.programs.shared.alike import bind_alike
 from trendweave.programs.shared.changes import (
@@ -64,7 +64,7 @@ _LONGER = 4
 
 
 @dataclass(frozen=True)
-class Shared:
+class Shared(Program):
     """The queries of a workload as one program.
 
     Attributes:
@@ -103,7 +103,7 @@ class Shared:
             f"{', '.join(names)}: {one.text}" for names, one in zip(self.names, self.programs, strict=True)
         )
 
-    @property
+    @cached_property
     def events(self) -> pa.Schema:
         return self.programs[0].events
 
@@ -114,10 +114,6 @@ class Shared:
     @cached_property
     def needs(self) -> Needs:
         return unite_needs(self.rows, [source for unit in self.units for source in unit.sources])
-
-    @property
-    def tie_keys(self) -> None:
-        """They are counted by hand."""
 
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
@@ -131,7 +127,7 @@ class Shared:
         known = {name: begin for name, begin in begins.items() if begin is not None}
         return NamedRows(self.result, self.names, known, self.notes)
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         return self.named.schema
 
