@@ -43,69 +43,7 @@ from trendweave.programs.trends.program import TrendAggregates, TrendLists
 from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
-from trendweave.rows.times import as_steps, has_time
-
-
-def mark_events(
-    bound: IntervalMatches, columns: tuple[str, ...], events: pa.Table, before: Carry = NO_CARRY
-) -> pa.Table:
-    """All events, those without a time included, with one boolean column per situation.
-
-    Args:
-        bound: The program of the situations.
-        columns: A name for the column of each situation.
-        events: Events in any order.
-        before: What `remember_runs` kept of events before all of these.
-    """
-    place = np.flatnonzero(np.asarray(has_time(events.column(bound.time))))
-    timed = events if place.size == events.num_rows else events.take(pa.array(place))
-    partitions = _number_partitions(bound, timed, before)
-    rows, found = partitions.every, derive_situations(partitions.rows, partitions.bits, partitions.since)
-    # One that has not ended goes on: it is as long as any AT LEAST asks for.
-    length = np.where(found.end == RUNNING, RUNNING, found.end - found.start)
-    good = bound.lengths.fit(found.kind, length)
-    place = place[rows.table_rows(np.arange(rows.time.size))]
-    for k, name in enumerate(columns):
-        own = np.flatnonzero(good & (found.kind == k))
-        low, high = rows.starts[found.partition[own]], rows.starts[found.partition[own] + 1]
-        # A row lies in a situation that has begun and not ended; those of one kind and partition are disjoint.
-        change = np.zeros(rows.time.size + 1, np.int64)
-        np.add.at(change, rows_reaching(rows.time, found.start[own], low, high), 1)
-        np.add.at(change, rows_reaching(rows.time, found.end[own], low, high), -1)
-        flags = np.zeros(events.num_rows, np.bool_)
-        flags[place] = np.cumsum(change[:-1]) > 0
-        events = events.append_column(name, pa.array(flags))
-    return events
-
-
-def remember_runs(bound: IntervalMatches, events: pa.Table, before: Carry = NO_CARRY) -> Carry:
-    """What is to be kept of these events, which all have a time; those that come later are not before any of them.
-
-    Returns:
-        `partitions`: keys, the runs that go on, and since when. `last`: where conditions look back, the rows of each
-        partition's last step. Neither where there is nothing to keep.
-    """
-    partitions = _number_partitions(bound, events, before)
-    derive_situations(partitions.rows, partitions.bits, partitions.since)
-    return partitions.remember(partitions.bits != 0, bound.plan.looks_back)
-
-
-def _number_partitions(bound: IntervalMatches, events: pa.Table, before: Carry) -> Partitions:
-    # Events of any type may lie in situations.
-    table, _ = prepare_rows(replace(bound.needs, type=None), events)
-    return number_partitions(bound, table, before, makes=_of_type(bound, events))
-
-
-def _of_type(bound: IntervalMatches, events: pa.Table) -> np.ndarray | None:
-    """Which rows make situations: events, which have a type, or those of one type where FROM names it. Others may still
-    lie in them. None where all rows do."""
-    if bound.type is None:
-        return None
-    column = events.column(bound.type)
-    if bound.plan.source is None:
-        return np.asarray(pc.is_valid(column)) if column.null_count else None
-    return np.asarray(pc.fill_null(pc.equal(column, pa.scalar(bound.plan.source, pa.string())), False))
-
+from trendweave.rows.times import as_steps
 
 #: What the inner program carries stands under longer names.
 _INNER = "inner "
@@ -153,7 +91,7 @@ class SituatedSteps(Steps):
         low, high = self.inner.reads(self._settled(before), settled)
         needed = (steps >= low) & (steps < high)
         batches: Iterable[pa.RecordBatch] = ()
-        runs = {name: table for name, table in carry.items() if not name.startswith(_INNER)}
+        runs: Carry = {name: table for name, table in carry.items() if not name.startswith(_INNER)}
         within = carry_of(carry, _INNER)
         if needed.any() or within:
             marked = self.program.mark(rows, runs)
@@ -164,9 +102,8 @@ class SituatedSteps(Steps):
             return Step(batches, NO_CARRY)
         gone = steps < self.keeps_from(watermark)
         if gone.any():
-            events = self.program.kept.restore(rows.filter(pa.array(np.asarray(gone))))
-            runs = dict(remember_runs(self.program.situations, events, runs))
-        return Step(batches, runs | name_carry(within, _INNER))
+            runs = self.program.remember(rows.filter(pa.array(np.asarray(gone))), runs)
+        return Step(batches, {**runs, **name_carry(within, _INNER)})
 
 
 @dataclass(frozen=True)
@@ -252,8 +189,40 @@ class InSituations(Program):
         return self.kept.adopt(rows)
 
     def mark(self, rows: pa.Table, runs: Carry = NO_CARRY) -> pa.Table:
-        """Kept rows as the events that they were, with what they lie in; `runs` are those of earlier rows."""
-        return mark_events(self.situations, self.plan.columns, self.kept.restore(rows), runs)
+        """Kept rows as the events that they were, with one boolean column per situation: do they lie in one? `runs` are
+        those of earlier rows."""
+        events = self.kept.restore(rows)
+        partitions = self._number_partitions(events, runs)
+        ordered, found = partitions.every, derive_situations(partitions.rows, partitions.bits, partitions.since)
+        # One that has not ended goes on: it is as long as any AT LEAST asks for.
+        length = np.where(found.end == RUNNING, RUNNING, found.end - found.start)
+        good = self.situations.lengths.fit(found.kind, length)
+        place = ordered.table_rows(np.arange(ordered.time.size))
+        for k, name in enumerate(self.plan.columns):
+            own = found.take(good & (found.kind == k))
+            low, high = ordered.starts[own.partition], ordered.starts[own.partition + 1]
+            # A row lies in a situation that has begun and not ended; those of one kind and partition are disjoint.
+            change = np.zeros(ordered.time.size + 1, np.int64)
+            np.add.at(change, rows_reaching(ordered.time, own.start, low, high), 1)
+            np.add.at(change, rows_reaching(ordered.time, own.end, low, high), -1)
+            flags = np.zeros(events.num_rows, np.bool_)
+            flags[place] = np.cumsum(change[:-1]) > 0
+            events = events.append_column(name, pa.array(flags))
+        return events
+
+    def remember(self, rows: pa.Table, runs: Carry) -> Carry:
+        """The runs that go on after these rows; those that come later are not before any of them."""
+        partitions = self._number_partitions(self.kept.restore(rows), runs)
+        derive_situations(partitions.rows, partitions.bits, partitions.since)
+        return partitions.remember(partitions.bits != 0, self.situations.plan.looks_back)
+
+    def _number_partitions(self, events: pa.Table, runs: Carry) -> Partitions:
+        """Events make situations, or those of one type where FROM names it. Others may still lie in them."""
+        bound, makes = self.situations, None
+        if bound.type is not None and bound.plan.source is not None:
+            makes = np.asarray(pc.equal(events.column(bound.type), pa.scalar(bound.plan.source, pa.string())))
+        table, _ = prepare_rows(replace(bound.needs, type=None), events)
+        return number_partitions(bound, table, runs, makes=makes)
 
     def prepare_marked(self, rows: pa.Table) -> pa.Table:
         return self.inner.prepare(self.mark(rows))[0]
