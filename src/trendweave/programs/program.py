@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
@@ -21,6 +21,9 @@ from trendweave.language.syntax_tree import Expression
 from trendweave.planning.plan import Path
 from trendweave.results.types import ResultColumn, result_schema
 from trendweave.rows.dropped import Dropped
+
+if TYPE_CHECKING:
+    from trendweave.programs.shared.program import Shared
 
 #: The kernels that a program calls, for places that compile them once per machine.
 Work: TypeAlias = Literal["aggregates", "trends", "intervals", "shared", "folded", "windows", "joins"]
@@ -322,35 +325,7 @@ class Program(Protocol):
         return describe_key(rows, row, self.shown_keys)
 
 
-class Changeable(Program, Protocol):
-    """What programs of several queries have besides: their queries come and go while a state lives on. The record of
-    the program that made a state tells another one how to go on with it."""
-
-    @property
-    def record(self) -> str:
-        """The queries, and since when each is there; kept with every state."""
-
-    @property
-    def never_closing(self) -> tuple[str, ...]:
-        """The names of queries of which nothing is final before the end."""
-
-    def lasting(self) -> Changeable:
-        """The same with rows that hold enough to be rewritten for other queries."""
-
-    def going_on(self, record: str, came: int | None) -> Changeable:
-        """The same after a program with this record: queries that it had go on, others are there since `came`, in steps
-        of the time column (None: nothing has come yet)."""
-
-    def settled(self, watermark: int) -> Changeable:
-        """The same where nothing is open any more that began before some query came; often this very object."""
-
-    def rewrite(self, rows: pa.Table) -> pa.Table:
-        """Rows of a lasting program as rows of this one."""
-
-    def still_carried(self, carry: Carry) -> Carry:
-        """Without what belonged to queries that are gone."""
-
-
-def is_changeable(program: Program) -> TypeGuard[Changeable]:
-    """Whether queries of a program come and go. Its class tells, so that nothing is computed."""
+def is_shared(program: Program) -> TypeGuard[Shared]:
+    """Whether a program is that of a workload, whose queries come and go while a state lives on. It is told without
+    importing that class, which not everybody needs."""
     return hasattr(type(program), "going_on")

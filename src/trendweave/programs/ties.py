@@ -4,21 +4,17 @@ ordered them. A program keeps rows in one of several forms; all are looked at he
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import column_of
 from trendweave.planning.plan import Plan
-from trendweave.programs.program import Program, TieKeys, is_changeable
+from trendweave.programs.program import Program, TieKeys, is_shared
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.rows.codes import key_codes, pair_codes
 from trendweave.rows.encoded import CHUNK, TIME, read_letters
 from trendweave.rows.times import as_steps, time_type
-
-if TYPE_CHECKING:
-    from trendweave.programs.shared.program import Shared
 
 #: So many queries of a workload are looked at one by one.
 _MOST_VIEWS = 20
@@ -39,7 +35,7 @@ def count_ties(program: Program, rows: pa.Table, chunk: int | None = None) -> in
     if chunk is not None and rows.num_rows:
         own = np.floor_divide(_steps_of(rows), chunk) == rows.column(CHUNK).to_numpy()
         rows = rows.filter(pa.array(own))
-    if not _is_shared(program):
+    if not is_shared(program):
         return 0 if program.tie_keys is None else _count(rows, program.tie_keys)
     shared = program.share(rows)
     # What queries with the same partitions take, together.
@@ -72,17 +68,12 @@ def find_joinable(program: Program, rows: pa.Table) -> Iterator[tuple[str, int, 
     if isinstance(program, BoundTrends):
         if program.tie_keys is not None and rows.num_rows:
             yield program.text, _count_joinable(program.plan, rows, _number_ties(rows, program.tie_keys)), rows.num_rows
-    elif _is_shared(program):
+    elif is_shared(program):
         shared = program.share(rows)
         sources = [source for unit in program.units for source in unit.sources]
         for number, source in enumerate(sources[:_MOST_VIEWS]):
             if isinstance(source, BoundTrends):
                 yield from find_joinable(source, shared.view(number))
-
-
-def _is_shared(program: Program) -> TypeGuard[Shared]:
-    """Queries of a workload, and of nothing else, come and go."""
-    return is_changeable(program)
 
 
 def _count(rows: pa.Table, keys: TieKeys) -> int:

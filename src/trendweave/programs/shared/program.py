@@ -239,7 +239,7 @@ class Shared(Program):
 
     @property
     def never_closing(self) -> tuple[str, ...]:
-        """Queries with one window over the whole input."""
+        """The names of queries with one window over the whole input: nothing of them is final before the end."""
         return tuple(
             name
             for unit in self.units
@@ -280,6 +280,7 @@ class Shared(Program):
 
     @cached_property
     def record(self) -> str:
+        """The queries, and since when each is there; kept with every state. It tells another program how to go on."""
         return self._known_roster().record(self._families()).write()
 
     def _known_roster(self) -> Roster:
@@ -289,15 +290,21 @@ class Shared(Program):
         return replace(self.roster, folded=frozenset(name for one in alone for name in self.names[one]))
 
     def lasting(self) -> Shared:
+        """The same with rows that hold enough to be rewritten for other queries."""
         return self if self.whole else self._bind_again(self.roster, self._families())
 
     def going_on(self, record: str, came: int | None) -> Shared:
+        """The same after a program with this record: queries that it had go on, others are there since `came`, in steps
+        of the time column (None: nothing has come yet)."""
         before = Record.read(record)
         return self._bind_again(self.roster.after(before, came), before.families)
 
     def settled(self, watermark: int) -> Shared:
-        """What carries something stays apart: it was carried since it came. Where only events are forgotten, what is
-        carried is what is carried for a query that was always there, once all windows are closed that began before."""
+        """The same where nothing is open any more that began before some query came; often this very object.
+
+        What carries something stays apart: it was carried since it came. Where only events are forgotten, what is
+        carried is what is carried for a query that was always there, once all windows are closed that began before.
+        """
         names: list[str] = []
         renamed: list[tuple[str, str]] = []
         for unit in self.units if self.roster.since else ():
@@ -312,9 +319,11 @@ class Shared(Program):
         return replace(self._bind_again(self._known_roster().settle(names), self._families()), renamed=tuple(renamed))
 
     def rewrite(self, rows: pa.Table) -> pa.Table:
+        """Rows of a lasting program as rows of this one."""
         return rewrite_rows(rows, self.needs, self.events)
 
     def still_carried(self, carry: Carry) -> Carry:
+        """Without what belonged to queries that are gone."""
         return keep_carries(rename_carries(carry, self.renamed), self.carry_keys)
 
     def _families(self) -> tuple[frozenset[Path], ...]:
