@@ -135,7 +135,7 @@ class IntervalPiece:
             self.situations = self._find_situations()
             self.keys = list(self.partitions.keys.values())
         else:
-            self.rows, self.situations = find_given_situations(self.plan, program.preparation, table, self.lengths)
+            self.rows, self.situations = find_given_situations(program, table)
             self.keys = [self.rows.take(name, self.rows.starts[:-1]) for name in names]
         self.results = IntervalResults(self.plan, program.schema, program.time_type, self.keys)
 
@@ -150,7 +150,7 @@ class IntervalPiece:
         places[ended["partition"][runs], ended["kind"][runs]] = np.flatnonzero(runs)
         found = derive_situations(rows, bits, since, places)
         last = found.end_row + (found.end != RUNNING)
-        found = find_certain_times(self.plan, self.lengths, found, rows.time, found.first_row, last)
+        found = find_certain_times(self.program, found, rows.time, found.first_row, last)
         if not runs.size:
             return found
         # A situation that was long enough in an earlier piece stays so.
@@ -439,7 +439,7 @@ class GivenIntervals(IntervalMatches):
         return Needs(None, None, names, columns=columns, together=self.plan.partition_by)
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        return prepare_given(self.plan, self.preparation, events)
+        return prepare_given(self, events)
 
     def adopt(self, rows: pa.Table) -> pa.Table:
         fields = [self.events.field(name) for name in rows.column_names]

@@ -17,12 +17,11 @@ from trendweave.kernels.intervals import RUNNING
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation
 from trendweave.programs.program import NO_CARRY, Carry
-from trendweave.results.types import times_type
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.ordering import sort_by_key_and_time
-from trendweave.rows.times import TimeType, as_steps, has_time, keep_rows_with_time, time_type
+from trendweave.rows.times import TimeType, as_steps, has_time, keep_rows_with_time
 
 if TYPE_CHECKING:
     from trendweave.programs.intervals.program import IntervalMatches
@@ -350,18 +349,18 @@ def rows_reaching(time: np.ndarray, moment: np.ndarray, first: np.ndarray, last:
 
 
 def find_certain_times(
-    plan: IntervalPlan, lengths: Lengths, found: Situations, times: np.ndarray, first: np.ndarray, last: np.ndarray
+    program: IntervalMatches, found: Situations, times: np.ndarray, first: np.ndarray, last: np.ndarray
 ) -> Situations:
     """Situations with the moments at which they are known to have a good length.
 
     Args:
-        plan: The query.
-        lengths: Its lengths.
+        program: The query.
         found: The situations.
         times: The moments at which time passes.
         first: Per situation, the first of them that it sees.
         last: Up to but without this one.
     """
+    plan, lengths = program.plan, program.lengths
     kind, start, end = found.kind, found.start, found.end
     certain = end.copy() if plan.at_end else start.copy()
     for k, situation in enumerate(plan.situations):
@@ -381,29 +380,28 @@ END = "end"
 KIND = "kind"
 
 
-def prepare_given(plan: IntervalPlan, preparation: IntervalPreparation, given: pa.Table) -> tuple[pa.Table, Dropped]:
+def prepare_given(program: IntervalMatches, given: pa.Table) -> tuple[pa.Table, Dropped]:
     """Intervals that the pattern can use. Rows without a start or a name, and those that end before they begin, are
     dropped and counted; without an end, they run."""
-    assert plan.intervals is not None
-    rows = given.num_rows
-    moment = times_type(plan, given.schema, "")
-    columns = plan.intervals
+    columns, rows = program.plan.intervals, given.num_rows
+    assert columns is not None
     given, null_time = keep_rows_with_time(given, columns.start)
     null_name = given.column(columns.name).null_count
-    names = pc.index_in(pc.cast(given.column(columns.name), pa.string()), value_set=pa.array(plan.names, pa.string()))
+    known = pa.array(program.plan.names, pa.string())
+    names = pc.index_in(pc.cast(given.column(columns.name), pa.string()), value_set=known)
     kind = pc.fill_null(names, -1).to_numpy().astype(np.int64)
-    for number, condition in enumerate(preparation.now):
+    for number, condition in enumerate(program.preparation.now):
         if condition is not None:
             kind[(kind == number) & ~is_true(condition, given)] = -1
     kept = kind >= 0
     other = rows - null_time - null_name - int(np.count_nonzero(kept))
     given, kind = given.filter(pa.array(kept)), kind[kept]
     prepared = {
-        TIME: given.column(columns.start).cast(moment),
-        END: given.column(columns.end).cast(moment),
+        TIME: given.column(columns.start).cast(program.moment),
+        END: given.column(columns.end).cast(program.moment),
         KIND: pa.array(kind),
     }
-    prepared |= {name: column_of(given, path) for name, path in preparation.columns}
+    prepared |= {name: column_of(given, path) for name, path in program.preparation.columns}
     table = pa.table(prepared)
     ends = table.column(END)
     backwards = pc.fill_null(pc.less_equal(ends, table.column(TIME)), False)
@@ -413,18 +411,13 @@ def prepare_given(plan: IntervalPlan, preparation: IntervalPreparation, given: p
     return table, Dropped(rows, null_time + wrong, null_name, other)
 
 
-def find_given_situations(
-    plan: IntervalPlan, preparation: IntervalPreparation, table: pa.Table, lengths: Lengths
-) -> tuple[IntervalRows, Situations]:
+def find_given_situations(program: IntervalMatches, table: pa.Table) -> tuple[IntervalRows, Situations]:
     """The rows, by partition, and the situations that they are."""
-    time = time_type(table.schema.field(TIME).type)
-    start = as_steps(table.column(TIME), time)
-    running = ~np.asarray(has_time(table.column(END)))
-    zero = pa.scalar(0, pa.int64()).cast(time.arrow)
-    ends = as_steps(pc.if_else(pa.array(~running), table.column(END), zero), time)
-    end = np.where(running, RUNNING, ends)
+    start, has_end = as_steps(table.column(TIME), program.time_type), has_time(table.column(END))
+    end = np.full(start.size, RUNNING)
+    end[np.asarray(has_end)] = as_steps(table.column(END).filter(has_end), program.time_type)
     kind = table.column(KIND).to_numpy()
-    codes = key_codes([table.column(name) for name in preparation.keys], start.size)
+    codes = key_codes([table.column(name) for name in program.preparation.keys], start.size)
     partitions = int(codes.max()) + 1 if codes.size else 0
     order = np.lexsort((end, start, kind, codes))
     kind, codes, start, end = kind[order], codes[order], start[order], end[order]
@@ -437,7 +430,7 @@ def find_given_situations(
     edges = np.searchsorted(of[passing], np.arange(partitions + 1))
     place = np.arange(order.size)
     found = Situations(kind, codes, start, end, place, place + 1, place, start, partitions)
-    found = find_certain_times(plan, lengths, found, moments[passing], edges[codes], edges[codes + 1])
+    found = find_certain_times(program, found, moments[passing], edges[codes], edges[codes + 1])
     found = found.take(np.argsort(kind, kind="stable"))
     same = (found.kind[1:] == found.kind[:-1]) & (found.partition[1:] == found.partition[:-1])
     return rows, replace(found, disjoint=not (same & (found.start[1:] < found.end[:-1])).any())
