@@ -66,6 +66,8 @@ def prepare_rows(needs: Needs, events: pa.Table, along: Sequence[str] = ()) -> t
     events = events.select([name for name in events.column_names if name in needs.read or name in along])
     events, dropped, types = _keep(needs, events)
     letters = _find_letters(needs, events, types)
+    if not needs.narrow:
+        letters = letters.astype(np.uint64, copy=False)
     if needs.only_flagged:
         # A row that cannot be read as anything plays no part.
         kept = letters.any(axis=1)
@@ -73,7 +75,7 @@ def prepare_rows(needs: Needs, events: pa.Table, along: Sequence[str] = ()) -> t
             events, letters = events.filter(pa.array(kept)), letters[kept]
     columns: dict[str, pa.ChunkedArray | pa.Array] = {} if needs.time is None else {TIME: events.column(needs.time)}
     words = zip(needs.words, np.ascontiguousarray(letters.T), strict=True)
-    columns |= {name: pa.array(word.view(np.int64)) for name, word in words}
+    columns |= {name: pa.array(word if word.dtype == np.uint8 else word.view(np.int64)) for name, word in words}
     columns |= {name: _compute(expression, events) for name, expression in needs.columns}
     columns |= {name: events.column(name) for name in along}
     return pa.table(columns) if columns else pa.table({}), dropped
@@ -117,8 +119,9 @@ class _Types:
 
 
 def _find_letters(needs: Needs, events: pa.Table, types: _Types | None) -> np.ndarray:
-    """The bits of all flags. Where types have numbers, those of flags that the type alone tells are looked up in one
-    search per row, whatever their number; others are brought together eight at a time."""
+    """The bits of all flags, in 8 bits where those are enough. Where types have numbers, those of flags that the type
+    alone tells are looked up in one search per row, whatever their number; others are brought together eight at a
+    time."""
     words = len(needs.words)
     told = np.zeros((0 if types is None or types.names is None else len(types.names), words), np.uint64)
     eights: dict[int, np.ndarray] = {}
@@ -138,7 +141,7 @@ def _find_letters(needs: Needs, events: pa.Table, types: _Types | None) -> np.nd
             known = eights.get(bit // 8)
             eights[bit // 8] = shifted if known is None else np.bitwise_or(known, shifted, out=known)
     if words == 1 and eights.keys() == {0}:
-        letters = eights[0].astype(np.uint64)[:, None]
+        letters = eights[0][:, None]
     else:
         packed = zeros((events.num_rows, words * 8), np.uint8)
         for place, eight in eights.items():

@@ -76,6 +76,7 @@ class Needs:
         columns: Prepared columns by name, with the row expressions that fill them.
         flags: One bit per row each; None for one that is set later.
         words: The columns that hold the flags, 64 in each.
+        narrow: Whether flags may be kept in 8 bits where those are enough.
         only_flagged: Rows without any flag are dropped.
         together: Attributes of prepared rows by which rows meet in one place.
         families: Where rows meet in several ways, each row is copied for each of these that takes it, with the mark of
@@ -93,6 +94,7 @@ class Needs:
     columns: tuple[tuple[str, Expression], ...] = ()
     flags: tuple[Flag | None, ...] = ()
     words: tuple[str, ...] = ()
+    narrow: bool = False
     only_flagged: bool = False
     together: tuple[Path, ...] = ()
     families: tuple[Family, ...] = ()

@@ -355,6 +355,7 @@ class IntervalMatches(BoundPlan):
             columns=tuple((name, st.value_at(path)) for name, path in self.preparation.columns),
             flags=tuple(None if one is None else Flag(None, one) for one in self.preparation.now),
             words=(BITS,),
+            narrow=True,
             together=tuple((name,) for name in self.preparation.keys),
         )
 

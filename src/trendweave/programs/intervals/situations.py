@@ -86,7 +86,8 @@ def sort_partitions(program: IntervalMatches, table: pa.Table, codes: np.ndarray
     """Rows of a prepared table by partition, a number below `count` each, and time, with the conditions that need one
     row only, in as few bits as they need."""
     moment = as_steps(table.column(TIME), program.time_type)
-    bits = table.column(BITS).to_numpy().astype(np.min_scalar_type((1 << len(program.plan.situations)) - 1))
+    kind = np.min_scalar_type((1 << len(program.plan.situations)) - 1)
+    bits = table.column(BITS).to_numpy().astype(kind, copy=False)
     order, starts, moment = sort_by_key_and_time(codes, moment, count)
     if order is not None:
         bits = bits[order]
