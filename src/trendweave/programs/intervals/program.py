@@ -69,7 +69,7 @@ from trendweave.results.partials import exact_sums
 from trendweave.results.types import ResultColumn, column_type, interval_columns, times_type
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.dropped import Dropped
-from trendweave.rows.encoded import CHUNK, TIME
+from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_times
 
 #: What is remembered besides partitions: situations that a later match can have, with what their events told so far,
@@ -128,15 +128,14 @@ class IntervalPiece:
         self.program, self.plan, self.state, self.watermark, self.scope = program, program.plan, state, watermark, scope
         self.lengths, self.kinds = program.lengths, len(program.plan.situations)
         self.begin = -RUNNING if before is None else before
-        names = program.preparation.keys if scope.chunk is None else (*program.preparation.keys, CHUNK)
         if self.plan.intervals is None:
-            self.partitions = number_partitions(program, table, state, names)
+            self.partitions = number_partitions(program, table, state)
             self.rows = self.partitions.rows
             self.situations = self._find_situations()
             self.keys = list(self.partitions.keys.values())
         else:
             self.rows, self.situations = find_given_situations(program, table)
-            self.keys = [self.rows.take(name, self.rows.starts[:-1]) for name in names]
+            self.keys = [self.rows.take(name, self.rows.starts[:-1]) for name in program.preparation.keys]
         self.results = IntervalResults(self.plan, program.schema, program.time_type, self.keys)
 
     def _find_situations(self) -> Situations:

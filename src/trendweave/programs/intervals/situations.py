@@ -16,10 +16,10 @@ from trendweave.expressions.arrow.evaluate import column_of, evaluate, is_true
 from trendweave.kernels.intervals import RUNNING
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation
-from trendweave.programs.program import NO_CARRY, Carry
+from trendweave.programs.program import Carry
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.dropped import Dropped
-from trendweave.rows.encoded import TIME
+from trendweave.rows.encoded import CHUNK, TIME
 from trendweave.rows.ordering import sort_by_key_and_time
 from trendweave.rows.times import TimeType, as_steps, has_time, keep_rows_with_time
 
@@ -168,11 +168,7 @@ class Partitions:
 
 
 def number_partitions(
-    program: IntervalMatches,
-    table: pa.Table,
-    before: Carry = NO_CARRY,
-    names: tuple[str, ...] | None = None,
-    makes: np.ndarray | None = None,
+    program: IntervalMatches, table: pa.Table, before: Carry, makes: np.ndarray | None = None
 ) -> Partitions:
     """Bring rows that have become final together with what is remembered of those before them.
 
@@ -180,10 +176,9 @@ def number_partitions(
         program: The query.
         table: Prepared rows.
         before: What is remembered of partitions.
-        names: The columns that tell partitions apart; None: those of the query.
         makes: Which rows make situations; None: all.
     """
-    names = program.preparation.keys if names is None else names
+    names = [*program.preparation.keys, *((CHUNK,) if CHUNK in table.column_names else ())]
     known, last = before.get(PARTITIONS), before.get(LAST)
     old = 0 if known is None else known.num_rows
     held = 0 if last is None else last.num_rows
