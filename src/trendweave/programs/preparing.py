@@ -66,8 +66,8 @@ def prepare_rows(needs: Needs, events: pa.Table, along: Sequence[str] = ()) -> t
     events = events.select([name for name in events.column_names if name in needs.read or name in along])
     events, dropped, types = _keep(needs, events)
     letters = _find_letters(needs, events, types)
-    if not needs.narrow:
-        letters = letters.astype(np.uint64, copy=False)
+    kind = np.min_scalar_type((1 << len(needs.flags)) - 1) if needs.narrow else np.uint64
+    letters = letters.astype(kind, copy=False)
     if needs.only_flagged:
         # A row that cannot be read as anything plays no part.
         kept = letters.any(axis=1)
@@ -75,7 +75,7 @@ def prepare_rows(needs: Needs, events: pa.Table, along: Sequence[str] = ()) -> t
             events, letters = events.filter(pa.array(kept)), letters[kept]
     columns: dict[str, pa.ChunkedArray | pa.Array] = {} if needs.time is None else {TIME: events.column(needs.time)}
     words = zip(needs.words, np.ascontiguousarray(letters.T), strict=True)
-    columns |= {name: pa.array(word if word.dtype == np.uint8 else word.view(np.int64)) for name, word in words}
+    columns |= {name: pa.array(word.view(np.int64) if word.dtype == np.uint64 else word) for name, word in words}
     columns |= {name: _compute(expression, events) for name, expression in needs.columns}
     columns |= {name: events.column(name) for name in along}
     return pa.table(columns) if columns else pa.table({}), dropped

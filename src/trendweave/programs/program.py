@@ -76,7 +76,7 @@ class Needs:
         columns: Prepared columns by name, with the row expressions that fill them.
         flags: One bit per row each; None for one that is set later.
         words: The columns that hold the flags, 64 in each.
-        narrow: Whether flags may be kept in 8 bits where those are enough.
+        narrow: Whether flags are kept in as few bits as they need.
         only_flagged: Rows without any flag are dropped.
         together: Attributes of prepared rows by which rows meet in one place.
         families: Where rows meet in several ways, each row is copied for each of these that takes it, with the mark of

@@ -265,7 +265,7 @@ class Incremental:
         if state.watermark is not None:
             events, late = split_late(events, self.time, self.type, self.time_type, state.watermark)
         rows, dropped = self._bind(state)[0].prepare(events)
-        together = rows if state.rows is None else pa.concat_tables([state.rows, rows], promote_options="permissive")
+        together = rows if state.rows is None else pa.concat_tables([state.rows, rows])
         if together.column(0).num_chunks > _MANY_PIECES:
             together = together.combine_chunks()
         latest = state.latest if latest is None else latest

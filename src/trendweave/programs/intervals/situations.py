@@ -202,8 +202,7 @@ def number_partitions(
     if makes is not None:
         table, own = table.filter(pa.array(makes)), own[makes]
     if last is not None:
-        # States of earlier releases hold conditions in fewer bits.
-        table = pa.concat_tables([last, table], promote_options="permissive")
+        table = pa.concat_tables([last, table])
         own = np.concatenate([codes[old : old + held], own])
     rows = sources = add_conditions_that_look_back(program.preparation, sort_partitions(program, table, own, count))
     if last is not None:
