@@ -26,7 +26,7 @@ def write_signature(name: str, takes: tuple[str, ...]) -> str:
     return f"def {name}(\n{indent(chr(10).join(lines), INDENT)},\n):\n"
 
 
-def write_loop(name: str, lines: Text, *above: str) -> tuple[str, tuple[str, ...]]:
+def write_loop(name: str, lines: Text | str, *above: str) -> tuple[str, tuple[str, ...]]:
     """A loop of some lines, below functions and constants; and the names of what it takes: all that the lines read and
     nothing sets."""
     head = "".join(f"{part.strip()}\n\n\n" for part in above)

@@ -61,7 +61,7 @@ class TrendAggregates(BoundTrends):
     def aggregate(self, rows: pa.Table, scope: Scope = EVERYTHING) -> TaskResult:
         """Numbers per window and group, before they are written."""
         options = TaskOptions(self.numbers != "float64", scope.windows, scope.chunk, device=self.device)
-        try:
+        with too_large_counts(floats=True):
             if self.device != "gpu" and steps_from_row_to_row(self.plan):
                 from trendweave.programs.trends.lists.contiguous import count_contiguous
 
@@ -69,9 +69,6 @@ class TrendAggregates(BoundTrends):
                 if counted is not None:
                     return counted
             return PartitionTask(self.plan, self.preparation, rows, options, find_distinct_values).run()
-        except CountTooLargeError as error:
-            hint = 'ask for numbers="float64", or use smaller windows'
-            raise ExecutionError([Problem("TW403", str(error), hint)]) from error
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         return Output.of_table(self.write(self.aggregate(rows, scope), scope))
@@ -95,15 +92,18 @@ class TrendAggregates(BoundTrends):
         if isinstance(self.plan.window, SessionWindow):
             return None
         if self.plan.limit is not None:
-            return self.parts_by(WINDOW)
+            return self.parts
         if isinstance(self.plan.window, MovingWindow):
             return None
-        spread = len(self.plan.grouping_keys) < len(self.plan.partition_key)
-        return self.parts_by(WINDOW, *group_names(self.plan)) if spread else None
+        return self.parts if len(self.plan.grouping_keys) < len(self.plan.partition_key) else None
 
-    def parts_by(self, *together: str) -> PartialResults:
-        """Aggregates of the keys of a task, to be merged by window and group, which meet by some of their columns."""
+    @property
+    def parts(self) -> PartialResults:
+        """Aggregates of the keys of a task, to be merged by window and group; where rows are limited, groups of a
+        window meet."""
         schema = partial_schema(self.plan, self.events, self.numbers)
+        named = zip(group_names(self.plan), self.plan.groups, strict=True)
+        together = (WINDOW, *(name for name, group in named if group.apart or self.plan.limit is None))
 
         def compute(rows: pa.Table, scope: Scope) -> pa.Table:
             return to_table(self.aggregate(rows, scope), schema)
@@ -396,12 +396,13 @@ def count_and_list(bound: BoundTrends, rows: pa.Table, scope: Scope, detection: 
 
 
 @contextmanager
-def too_large_counts() -> Iterator[None]:
-    """A count that no kernel can hold, as a problem of ours."""
+def too_large_counts(floats: bool = False) -> Iterator[None]:
+    """A count that no kernel can hold, as a problem of ours; floats may be a way out."""
     try:
         yield
     except CountTooLargeError as error:
-        raise ExecutionError([Problem("TW403", str(error), "use smaller windows")]) from error
+        hint = ('ask for numbers="float64", or ' if floats else "") + "use smaller windows"
+        raise ExecutionError([Problem("TW403", str(error), hint)]) from error
 
 
 def bind_trends(
