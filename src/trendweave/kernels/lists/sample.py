@@ -205,7 +205,7 @@ class WindowSampler:
         low, high = find_bounds(graph, np.array([segment]), np.array([window]))
         self.graph, self.steps, self.bounds, self.walk = graph, steps, (int(low[0]), int(high[0])), new_walk(graph)
         mark_window(graph, steps, window, *self.bounds, mode, self.walk.marks, self.walk.longest)
-        self.ways = new_ways(graph.row.size, 0 if steps is None else steps.variable.size)
+        self.ways = new_ways(graph.row.size, 0 if steps is None else steps.outgoing_starts.size - 1)
         free = steps is not None and is_free(steps)
         count_ways(graph, steps, self.bounds, free, self.walk.marks, self.ways)
 
