@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias
 
@@ -73,103 +73,93 @@ def look_into(
     return times.find(keys, begin, after=False), times.find(keys, begin + window.length, after=False)
 
 
-def evaluate_on_side(expression: st.Expression, side: OrderedSide, columns: Mapping[str, str]) -> pa.Array:
-    """An expression on the rows of a side, by rank."""
-    return evaluate(rename(expression, lambda names: (columns[names[1]], *names[2:])), side.table)
-
-
-def holds_on_side(
-    conditions: tuple[st.Expression, ...], side: OrderedSide, columns: Mapping[str, str]
-) -> np.ndarray | None:
-    """Where all of some conditions are true, by rank; None for everywhere."""
-    if not conditions:
-        return None
-    renamed = [rename(one, lambda names: (columns[names[1]], *names[2:])) for one in conditions]
-    return reduce(np.logical_and, [is_true(one, side.table) for one in renamed])
-
-
 @dataclass(frozen=True)
-class Fitting:
-    """What is known of the events of both sides before pairs are looked at, by rank.
+class JoinSide:
+    """The events of a side, and what is known of them before pairs are looked at, by rank.
 
     Attributes:
-        left: Which left events can be in pairs; None: all.
-        right: The same of right events.
-        left_codes: What must be equal, as numbers; None where nothing must. Negative where it is NULL.
-        right_codes: The same of right events.
+        events: The events.
+        table: Their columns, under the names that conditions have for them.
+        fits: Which events can be in pairs; None: all.
+        codes: What must be equal, as numbers, negative where it is NULL; None where nothing must.
     """
 
-    left: np.ndarray | None
-    right: np.ndarray | None
-    left_codes: np.ndarray | None
-    right_codes: np.ndarray | None
+    events: OrderedSide
+    table: pa.Table
+    fits: np.ndarray | None = None
+    codes: np.ndarray | None = None
+
+    def evaluate(self, expression: st.Expression) -> pa.Array:
+        """An expression on this side."""
+        return evaluate(rename(expression, lambda names: names[1:]), self.table)
+
+    def holds(self, conditions: tuple[st.Expression, ...]) -> np.ndarray | None:
+        """Where all of some conditions are true; None for everywhere."""
+        masks = [is_true(rename(one, lambda names: names[1:]), self.table) for one in conditions]
+        return reduce(np.logical_and, masks) if masks else None
 
 
-def find_fitting(
-    condition: JoinCondition, left: OrderedSide, right: OrderedSide, columns: Mapping[str, Mapping[str, str]]
-) -> Fitting:
-    """Evaluate what a condition says of each side by itself, and number what must be equal."""
-    kept = [
-        holds_on_side(condition.left, left, columns["left"]),
-        holds_on_side(condition.right, right, columns["right"]),
-    ]
-    if not condition.equal:
-        return Fitting(kept[0], kept[1], None, None)
-    joined, known = [], np.ones(left.key.size + right.key.size, np.bool_)
-    for one, other in condition.equal:
-        both = make_columns_comparable(
-            [evaluate_on_side(one, left, columns["left"]), evaluate_on_side(other, right, columns["right"])]
-        )
-        column = pa.concat_arrays(both)
-        joined.append(pa.chunked_array([column]))
-        known &= np.asarray(column.is_valid())
-    codes = np.where(known, key_codes(joined, known.size), -1)
-    return Fitting(kept[0], kept[1], codes[: left.key.size], codes[left.key.size :])
+def make_sides(
+    condition: JoinCondition, events: tuple[OrderedSide, OrderedSide], columns: Mapping[str, Mapping[str, str]]
+) -> tuple[JoinSide, JoinSide]:
+    """Evaluate what a condition says of each side by itself, and number what must be equal.
+
+    Args:
+        condition: The condition, in parts.
+        events: The left and the right events.
+        columns: By side: the names of its columns, and those of prepared rows.
+    """
+    left, right = (
+        JoinSide(own, pa.table({name: own.table.column(prepared) for name, prepared in columns[side].items()}))
+        for side, own in zip(("left", "right"), events, strict=True)
+    )
+    codes: Sequence[np.ndarray | None] = (None, None)
+    if condition.equal:
+        size = left.events.key.size
+        joined, known = [], np.ones(size + right.events.key.size, np.bool_)
+        for one, other in condition.equal:
+            column = pa.concat_arrays(make_columns_comparable([left.evaluate(one), right.evaluate(other)]))
+            joined.append(pa.chunked_array([column]))
+            known &= np.asarray(column.is_valid())
+        codes = np.split(np.where(known, key_codes(joined, known.size), -1), [size])
+    return (
+        replace(left, fits=left.holds(condition.left), codes=codes[0]),
+        replace(right, fits=right.holds(condition.right), codes=codes[1]),
+    )
 
 
 def find_candidates(
-    fitting: Fitting,
-    events: OrderedSide,
-    other: OrderedSide,
-    looks: tuple[np.ndarray, np.ndarray],
-    of_left: bool,
-    wanted: np.ndarray | None,
+    side: JoinSide, other: JoinSide, looks: tuple[np.ndarray, np.ndarray], of_left: bool, wanted: np.ndarray | None
 ) -> Candidates:
     """What events of one side may find on the other.
 
     Args:
-        fitting: What is known of both sides.
-        events: Those that look.
+        side: The events that look.
         other: The side that they look at.
         looks: Which places they look at.
         of_left: Are they the left ones?
         wanted: Which of them are asked for; None: all.
     """
-    own, others = (fitting.left, fitting.right) if of_left else (fitting.right, fitting.left)
-    codes, other_codes = fitting.left_codes, fitting.right_codes
-    if not of_left:
-        codes, other_codes = other_codes, codes
     low, high = looks
-    members = np.arange(other.key.size)
-    keep = None if others is None else others[other.by_key]
-    if other_codes is not None:
-        known = other_codes[other.by_key] >= 0
+    by_key = other.events.by_key
+    keep = None if other.fits is None else other.fits[by_key]
+    if other.codes is not None:
+        known = other.codes[by_key] >= 0
         keep = known if keep is None else keep & known
-    if keep is not None:
-        members = np.flatnonzero(keep)
-    if codes is not None and other_codes is not None:
+    members = np.arange(by_key.size) if keep is None else np.flatnonzero(keep)
+    if side.codes is not None and other.codes is not None:
         # Members by what they are equal in, then by place.
-        equal = other_codes[other.by_key][members]
-        order, apart = np.argsort(equal, kind="stable"), other.key.size + 1
+        equal = other.codes[by_key][members]
+        order, apart = np.argsort(equal, kind="stable"), by_key.size + 1
         members = members[order]
         both = equal[order] * apart + members
-        low = np.searchsorted(both, codes * apart + low)
-        high = np.where(codes < 0, low, np.searchsorted(both, codes * apart + high))
+        low = np.searchsorted(both, side.codes * apart + low)
+        high = np.where(side.codes < 0, low, np.searchsorted(both, side.codes * apart + high))
     elif keep is not None:
         low, high = np.searchsorted(members, low), np.searchsorted(members, high)
     looking = high > low
-    for mask in (own, wanted):
+    for mask in (side.fits, wanted):
         if mask is not None:
             looking &= mask
     probes = np.flatnonzero(looking)
-    return Candidates(of_left, probes, other.by_key[members], low[probes], high[probes])
+    return Candidates(of_left, probes, by_key[members], low[probes], high[probes])

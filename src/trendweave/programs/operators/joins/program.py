@@ -14,7 +14,7 @@ from trendweave.planning.operator_plans import JoinPlan, RowCount
 from trendweave.planning.plan import Path
 from trendweave.programs.bound import WholeEvents
 from trendweave.programs.operators.bound import BoundOperator
-from trendweave.programs.operators.joins.candidates import ActiveWindow, find_candidates
+from trendweave.programs.operators.joins.candidates import ActiveWindow, find_candidates, make_sides
 from trendweave.programs.operators.joins.conditions import JoinCondition, describe_join, read_parts
 from trendweave.programs.operators.joins.finding import PairSearch
 from trendweave.programs.operators.joins.sides import Sides, read_side_codes, read_sides, result_columns, write_pairs
@@ -152,8 +152,8 @@ class WindowJoin(BoundOperator):
 
     def find(self, left: OrderedSide, right: OrderedSide) -> PairSearch:
         """What is to be joined."""
-        windows = (self.left_window, self.right_window)
-        return PairSearch(left, right, *windows, self.condition, self.prepared_sides, self.device)
+        sides = make_sides(self.condition, (left, right), self.prepared_sides)
+        return PairSearch(*sides, self.left_window, self.right_window, self.condition, self.device)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         return self.write(*self.order(rows, chunked=scope.chunk is not None), scope)
@@ -254,7 +254,7 @@ def find_candidate_share(join: WindowJoin, rows: pa.Table) -> float:
         return 1.0
     search = join.find(left, right)
     everything = np.zeros(left.key.size, np.int64), np.full(left.key.size, right.key.size)
-    candidates = find_candidates(search.fitting, left, right, everything, True, None)
+    candidates = find_candidates(search.left, search.right, everything, True, None)
     share = candidates.pairs / (left.key.size * right.key.size)
-    band = search.search_band(candidates)
+    band = search.sort_band(candidates)
     return share * band.share if band is not None and band.is_narrow else share

@@ -1,4 +1,4 @@
-"""Pairs of events and members of the other side, found by sorted values.
+"""Members of the other side of a join, found by sorted values.
 
 Members are cut into chunks, each sorted by value. Between its least and its largest value a chunk has buckets of one
 width, with four values in each on average: where a value would stand is read from a table, and hardly searched.
@@ -13,7 +13,6 @@ import numpy as np
 from trendweave.kernels.compiling import outer
 from trendweave.kernels.growing import grow
 from trendweave.kernels.searching import first_not_below
-from trendweave.kernels.stopping import is_to_stop
 
 #: A chunk has 2 ** so many times fewer buckets than members.
 _PER_BUCKET = 2
@@ -68,8 +67,8 @@ def sort_into_chunks(given: np.ndarray, bits: int) -> Chunks:
 
 
 @outer
-def find_in_bands(low, high, first, last, chunks, bits, limit):
-    """Pairs of which the member lies in the event's range and has a value between two, or one that is infinite.
+def find_runs(low, high, first, last, chunks, bits):
+    """Runs of members in the chunks of an event's range that have a value between two, or one that is infinite.
 
     Args:
         low: Per event, the first of its members.
@@ -78,23 +77,20 @@ def find_in_bands(low, high, first, last, chunks, bits, limit):
         last: The largest.
         chunks: The members.
         bits: A chunk has 2 ** so many.
-        limit: So many pairs are enough.
 
     Returns:
-        How many events were looked at, and events and members of the pairs.
+        The event of each run, its first place and the one behind its last; members outside the range are among them.
     """
-    size, buckets = 1 << bits, 1 << (bits - _PER_BUCKET)
-    event, member = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    buckets = 1 << (bits - _PER_BUCKET)
+    size = 4 * low.size + 1024
+    event, begins, ends = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     found = 0
     for number in range(low.size):
-        if found >= limit or is_to_stop():
-            return number, event[:found], member[:found]
-        begin, end, most = low[number], high[number], last[number]
-        for chunk in range(begin >> bits, ((end - 1) >> bits) + 1):
-            if found + size > event.size:
-                room = max(found + size, 2 * event.size)
-                event, member = grow(event, room), grow(member, room)
-            place, stop = chunk << bits, chunks.finite[chunk]
+        for chunk in range(low[number] >> bits, ((high[number] - 1) >> bits) + 1):
+            if found + 2 > size:
+                size *= 2
+                event, begins, ends = grow(event, size), grow(begins, size), grow(ends, size)
+            place, stop, present = chunk << bits, chunks.finite[chunk], chunks.present[chunk]
             above = first[number] - chunks.values[place]
             if above > 0 and place < stop:
                 # Values of earlier buckets are less than the least, those of later ones are not.
@@ -105,12 +101,12 @@ def find_in_bands(low, high, first, last, chunks, bits, limit):
                 place = first_not_below(
                     chunks.values, start + chunks.table[bucket], start + chunks.table[bucket + 1], first[number]
                 )
-            while place < chunks.present[chunk]:
-                if place < stop and chunks.values[place] > most:
-                    place = stop
-                    continue
-                if begin <= chunks.members[place] < end:
-                    event[found], member[found] = number, chunks.members[place]
-                    found += 1
+            event[found], begins[found] = number, place
+            while place < stop and chunks.values[place] <= last[number]:
                 place += 1
-    return low.size, event[:found], member[:found]
+            ends[found] = place
+            found += begins[found] < place
+            if stop < present:
+                event[found], begins[found], ends[found] = number, stop, present
+                found += 1
+    return event[:found], begins[:found], ends[:found]
