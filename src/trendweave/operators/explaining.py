@@ -11,13 +11,13 @@ from trendweave import places
 from trendweave.errors import OptionError, Problem, near_names
 from trendweave.events import TypeColumn
 from trendweave.operators.running import bind_stages, chain_of, estimate_devices
-from trendweave.operators.windows import window_text
+from trendweave.operators.texts import window_text
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, RowCount, TimeSpan, Window
 from trendweave.queries import Query
 
 if TYPE_CHECKING:
     from trendweave.operators.operator import Operator, Piped
-    from trendweave.programs.operators.stages import Stage
+    from trendweave.programs.operators.chain import Stage
 
 FORMATS = ("text", "json")
 

@@ -13,16 +13,20 @@ import numpy as np
 
 from trendweave.devices.cores import count_cores
 from trendweave.devices.pool import Pool, is_in_pool
-from trendweave.programs.operators.joins.candidates import (
+from trendweave.programs.operators.joins.conditions import JoinCondition
+from trendweave.programs.operators.joins.on_card import SearchOnCard
+from trendweave.programs.operators.joins.searches import (
+    FEW,
     ActiveWindow,
     Candidates,
     JoinSide,
+    PairTest,
+    Search,
+    SortedBand,
     find_candidates,
     look_into,
+    sort_band,
 )
-from trendweave.programs.operators.joins.conditions import JoinCondition
-from trendweave.programs.operators.joins.on_card import SearchOnCard
-from trendweave.programs.operators.joins.searches import FEW, PairTest, Search, SortedBand, sort_band
 from trendweave.programs.operators.windows.edges import Moving, StepSpan
 from trendweave.rows.ordering import sort_by
 from trendweave.rows.times import check_edges

@@ -15,8 +15,7 @@ from trendweave.gpu.card import Card, find_card, memory_told, refuse_work
 from trendweave.gpu.columns import CardColumn
 from trendweave.gpu.joins import Condition, find_pairs
 from trendweave.language.printer import print_expression
-from trendweave.programs.operators.joins.candidates import Candidates
-from trendweave.programs.operators.joins.searches import PairTest, Search
+from trendweave.programs.operators.joins.searches import Candidates, PairTest, Search
 
 
 class ColumnsOnCard:
