@@ -22,7 +22,7 @@ from trendweave.planning.situated_plan import QueryPlan
 from trendweave.programs.bind import Wishes, bind
 from trendweave.programs.carry import carry_of, name_carry
 from trendweave.programs.intervals.program import IntervalMatches
-from trendweave.programs.operators.filter import KeptEvents, bind_filter
+from trendweave.programs.operators.filter import KeptEvents
 from trendweave.programs.operators.joins.program import bind_join
 from trendweave.programs.operators.windows.program import bind_windows
 from trendweave.programs.program import (
@@ -187,7 +187,7 @@ def bind_stage(plan: AnyPlan, events: pa.Schema, time: str, type_: str | None, w
     """
     match plan:
         case FilterPlan():
-            return Stage(bind_filter(plan, events, time, wishes.device), None)
+            return Stage(KeptEvents(plan, events, time, wishes.device), None)
         case AggregatePlan():
             return Stage(bind_windows(plan, events, time, wishes.numbers, wishes.device), _pairs(plan.keys))
         case JoinPlan():

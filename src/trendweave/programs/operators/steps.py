@@ -113,7 +113,7 @@ class FoldedSteps(UpToWatermark):
         Raises:
             DataError: The edge of a window does not fit 64 bits.
         """
-        ordered = order_rows(rows, self.program.keys, self.program.time_type, None)
+        ordered = order_rows(rows, self.program.keys, self.program.time_type, ())
         check_edges(ordered.moment, max(self.window.length, self.window.slide))
         return fold_rows(ordered, self.program.folded_columns, self.window)
 
@@ -194,26 +194,15 @@ class CarriedSteps(UpToWatermark):
         if left is right:
             masks = [masks[0] | masks[1]]
         for side, mask in zip((left, right), masks, strict=False):
-            numbers = np.empty(side.key.size, np.int64)
-            numbers[side.by_key] = side.before[side.key[side.by_key]] + _numbers_in_keys(side)
-            kept = side.table.append_column(_NUMBER, pa.array(numbers))
-            found.append(kept.filter(pa.array(mask)))
+            found.append(side.table.append_column(_NUMBER, pa.array(side.numbers)).filter(pa.array(mask)))
         # Rows of one side have no columns of the other.
         return pa.concat_tables(found, promote_options="default").combine_chunks()
 
 
-def _numbers_in_keys(side: OrderedSide) -> np.ndarray:
-    """By place: how many events of the key stand before it."""
-    return np.arange(side.key.size) - side.starts[side.key[side.by_key]]
-
-
 def _still_held(side: OrderedSide, window: ActiveWindow, watermark: int) -> np.ndarray:
-    """By rank: events that a window may hold at the watermark or later."""
+    """Events that a window may hold at the watermark or later."""
     if not isinstance(window, RowCount):
         return side.steps >= watermark - window.reach
     seen = side.before + np.diff(side.starts)
     begin = np.maximum((seen - window.rows) // window.slide * window.slide, 0)
-    held = np.empty(side.key.size, np.bool_)
-    key = side.key[side.by_key]
-    held[side.by_key] = side.before[key] + _numbers_in_keys(side) >= begin[key]
-    return held
+    return side.numbers >= begin[side.key]

@@ -219,10 +219,10 @@ class PairSearch:
         left_wanted: np.ndarray | None = None,
         right_wanted: np.ndarray | None = None,
     ) -> Iterator[_Made]:
-        """What is made of pairs: blocks one after the other, in order of row time, left and right rank.
+        """What is made of pairs: blocks one after the other, in order of row time, then by left and right event.
 
         Args:
-            make: Makes something of the left and right ranks of some pairs.
+            make: Makes something of the left and right places of some pairs.
             left_wanted: Which left events are asked for, as those that look; None: all.
             right_wanted: The same of right events.
         """
@@ -269,12 +269,13 @@ class PairSearch:
             lefts.append(left)
             rights.append(right)
         left, right = np.concatenate(lefts), np.concatenate(rights)
-        order = sort_by(np.maximum(self.left.events.steps[left], self.right.events.steps[right]), left, right)
+        one, other = self.left.events, self.right.events
+        order = sort_by(np.maximum(one.steps[left], other.steps[right]), one.rank(left), other.rank(right))
         return listed, left[order], right[order]
 
     def _unless_found(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Pairs that right events have found, without those of one time that left events have found, too."""
-        place, (low, high) = self.right.events.place[right], self.looks_of_left
+        low, high = self.looks_of_left
         twice = self.left.events.steps[left] == self.right.events.steps[right]
-        twice &= (low[left] <= place) & (place < high[left])
+        twice &= (low[left] <= right) & (right < high[left])
         return left[~twice], right[~twice]

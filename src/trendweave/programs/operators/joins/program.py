@@ -18,7 +18,7 @@ from trendweave.programs.operators.joins.conditions import JoinCondition, descri
 from trendweave.programs.operators.joins.finding import PairSearch
 from trendweave.programs.operators.joins.searches import ActiveWindow, find_candidates, make_sides
 from trendweave.programs.operators.joins.sides import Sides, read_side_codes, read_sides, result_columns, write_pairs
-from trendweave.programs.operators.ordering import OrderedSide, order_events, order_ties
+from trendweave.programs.operators.ordering import OrderedSide, order_side, order_ties
 from trendweave.programs.operators.steps import CarriedSteps, WaitingSteps
 from trendweave.programs.operators.windows.edges import in_steps
 from trendweave.programs.program import EVERYTHING, Output, Scope, Steps, TimeCut, Work
@@ -123,25 +123,21 @@ class WindowJoin(BoundOperator):
         """
         keys = (*self.keys, CHUNK) if chunked else self.keys
         codes = key_codes([rows.column(name) for name in keys], rows.num_rows)
-        count = int(codes.max()) + 1 if codes.size else 0
+        numbers = np.full(rows.num_rows, -1) if numbers is None else numbers
         sides = self._side_codes(rows)
         found: list[OrderedSide] = []
         for number, side in enumerate(("left", "right")):
-            if sides is None and found:
-                found.append(found[0])
-                continue
-            own = None if sides is None else sides == number
-            before = np.zeros(count, np.int64)
-            if numbers is not None:
-                held = numbers >= 0 if own is None else (numbers >= 0) & own
-                first = np.full(count, 2**62)
-                np.minimum.at(first, codes[held], numbers[held])
-                before = np.where(first < 2**62, first, 0)
+            own = np.ones(rows.num_rows, np.bool_) if sides is None else sides == number
+            held = own & (numbers >= 0)
+            before = np.full(int(codes.max(initial=-1)) + 1, 2**62)
+            np.minimum.at(before, codes[held], numbers[held])
+            before[before == 2**62] = 0
             columns = self.prepared_sides[side]
-            table = rows if own is None else rows.select(self._of_side(rows, side)).filter(pa.array(own))
-            key = codes if own is None else codes[own]
-            ties = [columns[name] for name in (*self.plan.order_by, *columns) if name != self.time]
-            found.append(order_events(table, key, before, self.time_type, ties))
+            table = rows if sides is None else rows.select(self._of_side(rows, side)).filter(pa.array(own))
+            ties = tuple(columns[name] for name in (*self.plan.order_by, *columns) if name != self.time)
+            found.append(order_side(table, codes[own], before, self.time_type, ties))
+            if sides is None:
+                return found[0], found[0]
         return found[0], found[1]
 
     def _of_side(self, rows: pa.Table, side: str) -> list[str]:
@@ -162,9 +158,8 @@ class WindowJoin(BoundOperator):
         """Rows of pairs whose time is asked for."""
         wanted = [_wanted(side, scope) for side in (left, right)]
 
-        def write(left_ranks: np.ndarray, right_ranks: np.ndarray) -> list[pa.RecordBatch]:
-            ranks = (left_ranks, right_ranks)
-            return write_pairs(self.schema, self.plan.keys, self.prepared_sides, (left, right), ranks, scope.counted)
+        def write(*places: np.ndarray) -> list[pa.RecordBatch]:
+            return write_pairs(self.schema, self.plan.keys, self.prepared_sides, (left, right), places, scope.counted)
 
         return Output(chain.from_iterable(self.find(left, right).blocks(write, *wanted)))
 
@@ -250,11 +245,11 @@ def find_candidate_share(join: WindowJoin, rows: pa.Table) -> float:
         left, right = (join.order(rows.take(np.arange(first, rows.num_rows, 2)))[0] for first in (0, 1))
     else:
         left, right = join.order(rows)
-    if not left.key.size or not right.key.size:
+    if not left.steps.size or not right.steps.size:
         return 1.0
     search = join.find(left, right)
-    everything = np.zeros(left.key.size, np.int64), np.full(left.key.size, right.key.size)
+    everything = np.zeros(left.steps.size, np.int64), np.full(left.steps.size, right.steps.size)
     candidates = find_candidates(search.left, search.right, everything, True, None)
-    share = candidates.pairs / (left.key.size * right.key.size)
+    share = candidates.pairs / (left.steps.size * right.steps.size)
     band = search.sort_band(candidates)
     return share * band.share if band is not None and band.is_narrow else share

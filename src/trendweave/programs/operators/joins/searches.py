@@ -35,8 +35,8 @@ class Candidates:
 
     Attributes:
         of_left: Are those that look events of the left side?
-        probes: The ranks of the events that look, by time; only those that may find something.
-        members: The ranks of those that can be found, in any order that keeps ranges together.
+        probes: The places of the events that look, by time; only those that may find something.
+        members: The places of those that can be found, in any order that keeps ranges together.
         low: Per event that looks, the first of its members.
         high: Up to but without this one.
     """
@@ -56,7 +56,7 @@ class Candidates:
 def look_into(
     events: OrderedSide, other: OrderedSide, window: ActiveWindow, ties: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The places that the active window of the other side holds at the times of all events, by rank.
+    """The places that the active window of the other side holds at the times of all events.
 
     Args:
         events: Those that look.
@@ -64,7 +64,7 @@ def look_into(
         window: The window over it.
         ties: With events of that very moment? Asked of windows that move.
     """
-    times, keys, moments = KeyedTimes(np, other.times, other.starts), events.key, events.steps
+    times, keys, moments = KeyedTimes(np, other.steps, other.starts), events.key, events.steps
     if isinstance(window, RowCount):
         first, before = other.starts[keys], other.before[keys]
         seen = times.find(keys, moments, after=True) - first + before
@@ -81,7 +81,7 @@ def look_into(
 
 @dataclass(frozen=True)
 class JoinSide:
-    """The events of a side, and what is known of them before pairs are looked at, by rank.
+    """The events of a side, and what is known of them before pairs are looked at, by place.
 
     Attributes:
         events: The events.
@@ -121,8 +121,8 @@ def make_sides(
     )
     codes: Sequence[np.ndarray | None] = (None, None)
     if condition.equal:
-        size = left.events.key.size
-        joined, known = [], np.ones(size + right.events.key.size, np.bool_)
+        size = left.events.steps.size
+        joined, known = [], np.ones(size + right.events.steps.size, np.bool_)
         for one, other in condition.equal:
             column = pa.concat_arrays(make_columns_comparable([left.evaluate(one), right.evaluate(other)]))
             joined.append(pa.chunked_array([column]))
@@ -147,16 +147,15 @@ def find_candidates(
         wanted: Which of them are asked for; None: all.
     """
     low, high = looks
-    by_key = other.events.by_key
-    keep = None if other.fits is None else other.fits[by_key]
+    size = other.events.steps.size
+    keep = other.fits
     if other.codes is not None:
-        known = other.codes[by_key] >= 0
-        keep = known if keep is None else keep & known
-    members = np.arange(by_key.size) if keep is None else np.flatnonzero(keep)
+        keep = other.codes >= 0 if keep is None else keep & (other.codes >= 0)
+    members = np.arange(size) if keep is None else np.flatnonzero(keep)
     if side.codes is not None and other.codes is not None:
         # Members by what they are equal in, then by place.
-        equal = other.codes[by_key][members]
-        order, apart = np.argsort(equal, kind="stable"), by_key.size + 1
+        equal = other.codes[members]
+        order, apart = np.argsort(equal, kind="stable"), size + 1
         members = members[order]
         both = equal[order] * apart + members
         low = np.searchsorted(both, side.codes * apart + low)
@@ -168,7 +167,8 @@ def find_candidates(
         if mask is not None:
             looking &= mask
     probes = np.flatnonzero(looking)
-    return Candidates(of_left, probes, by_key[members], low[probes], high[probes])
+    probes = probes[np.argsort(side.events.steps[probes], kind="stable")]
+    return Candidates(of_left, probes, members, low[probes], high[probes])
 
 
 #: To compile a condition takes as long as to test so many pairs with Arrow.
@@ -216,11 +216,11 @@ class PairTest:
         return {"left": without_nulls(self.left.table), "right": without_nulls(self.right.table)}
 
     def column(self, side: str, name: str) -> pa.ChunkedArray:
-        """A column of a side, by rank."""
+        """A column of a side, by place."""
         return (self.left if side == "left" else self.right).table.column(name)
 
     def arrays(self, orders: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """What the compiled condition reads, by rank, or in another order of a side."""
+        """What the compiled condition reads, by place, or in another order of a side."""
         assert self.compiled is not None
         found = []
         for operand in self.compiled.operands:
@@ -229,14 +229,14 @@ class PairTest:
         return found
 
     def mask(self, parts: Sequence[st.Expression], left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """For which pairs of ranks some conditions are true."""
+        """For which pairs of places some conditions are true."""
         holds = np.ones(left.size, np.bool_)
         for part in parts:
             kept = np.flatnonzero(holds)
             taken = {}
             for side, name in {node.names[:2] for node in part.walk() if isinstance(node, st.Attribute)}:
-                ranks = left if side == "left" else right
-                taken[f"{side}.{name}"] = take_rows(self.column(side, name), ranks[kept])
+                places = left if side == "left" else right
+                taken[f"{side}.{name}"] = take_rows(self.column(side, name), places[kept])
             holds[kept] = is_true(rename(part, lambda names: (".".join(names[:2]), *names[2:])), pa.table(taken))
         return holds
 
@@ -352,7 +352,7 @@ class Search:
             limit: So many are too many.
 
         Returns:
-            How many were listed, and the left and the right ranks of those that are pairs; None where they are too
+            How many were listed, and the left and the right places of those that are pairs; None where they are too
             many.
         """
         listed = self._list(first, last, limit)
@@ -375,22 +375,17 @@ class Search:
             # Events whose members lie together look at them in turn.
             event = first + np.argsort(low[first:last], kind="stable")
             begin, end = low[event], high[event]
-        if self.in_loop:
-            assert self.test.compiled is not None
-            loop = _load_loop(self.test.compiled, self.candidates.of_left, self.band is not None)
+        if self.in_loop or self.band is not None:
+            compiled, arrays = (self.test.compiled, self._arrays) if self.in_loop else (None, [])
+            loop = _load_loop(compiled, self.candidates.of_left, self.band is not None)
             given = (begin, end, low[event], high[event], self.candidates.probes[event])
-            done, run, place = loop(*given, limit, self._order, *self._arrays)
+            done, run, place = loop(*given, limit, self._order, *arrays)
             return (event[run], self._order[place]) if done == begin.size else None
         sizes = end - begin
         if sizes.sum() > limit:
             return None
-        event = np.repeat(event, sizes)
-        place = np.arange(event.size) - np.repeat(np.cumsum(sizes) - end, sizes)
-        if self.band is None:
-            return event, place
-        member = self._order[place]
-        inside = (low[event] <= member) & (member < high[event])
-        return event[inside], member[inside]
+        place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - end, sizes)
+        return np.repeat(event, sizes), place
 
     @cached_property
     def _order(self) -> np.ndarray:
@@ -399,7 +394,7 @@ class Search:
 
     @cached_property
     def _arrays(self) -> list[np.ndarray]:
-        """What the condition reads: of events by rank, of members by place."""
+        """What the condition reads: of events, and of members in the order of runs."""
         members = self.candidates.members.take(self._order, mode="clip")  # behind the last one a chunk is filled up
         in_order = np.array_equal(members, np.arange(members.size))
         return self.test.arrays({} if in_order else {"right" if self.candidates.of_left else "left": members})
@@ -454,10 +449,10 @@ def find(begin, end, low, high, probes, limit, members, {arguments}):
 
 
 @lru_cache(128)
-def _load_loop(compiled: Compiled, of_left: bool, in_band: bool) -> Any:
+def _load_loop(compiled: Compiled | None, of_left: bool, in_band: bool) -> Any:
     """The loop over runs; in a band, members must lie in the range of the event besides."""
     looking = "left" if of_left else "right"
-    names = argument_names(compiled)
+    names = [] if compiled is None else argument_names(compiled)
     own = [f"{name}_own = {name}[row]" for name, side in names if side == looking]
     cut = [f"{name}_cut = {name}[start:stop]" for name, side in names if side != looking]
     holds = ", ".join(f"{name}_own" if side == looking else f"{name}_cut[place]" for name, side in names)
@@ -474,4 +469,5 @@ def _load_loop(compiled: Compiled, of_left: bool, in_band: bool) -> Any:
         tile=TILE,
         group=GROUP,
     )
-    return load_text(AROUND_CONDITION.format(condition=compiled.python, loop=text), "find")
+    condition = "def test():\n    return True" if compiled is None else compiled.python
+    return load_text(AROUND_CONDITION.format(condition=condition, loop=text), "find")
