@@ -224,20 +224,49 @@ class LaterStage:
         """Where its watermark is."""
         return None if chain is None else chain - self.lag
 
-    def take(self, rows: pa.Table, before: int | None) -> pa.Table:
-        """Prepared rows of what has come from the operator before."""
-        prepared, dropped = self.program.prepare(rows)
-        report_dropped(dropped)
-        if before is not None and prepared.num_rows:
-            times = self.times(prepared)
-            if int(times.min()) < before:
-                message = "a row of an operator is earlier than the windows that it comes from"
-                hint = "use the time of one of its events, such as LAST(S.time) AS time"
-                raise ExecutionError([Problem("TW409", message, hint)])
-        return prepared
-
     def times(self, rows: pa.Table) -> np.ndarray:
         return as_steps(rows.column(TIME), time_type(self.program.moment))
+
+    def due(self, carry: Carry, watermark: int | None) -> int | None:
+        """The watermark of the chain at which there is something to do next; None for never."""
+        own = dict(carry)
+        rows = own.pop(_WAITING, None)
+        if self.steps is None or (rows is None and not own):
+            return None
+        times = None if rows is None else self.times(rows)
+        waits = None if times is None else (int(times.min()), int(times.max()))
+        due = self.steps.due(waits, own, self.watermark(watermark))
+        return None if due is None else due + self.lag
+
+    def step(
+        self, events: pa.Table, carry: Carry, before: int | None, watermark: int | None
+    ) -> tuple[Iterable[pa.RecordBatch], Carry]:
+        """What is final of an operator once these rows of the one before have come, and what it keeps."""
+        before, watermark = self.watermark(before), self.watermark(watermark)
+        rows, dropped = self.program.prepare(events)
+        report_dropped(dropped)
+        times = self.times(rows)
+        if before is not None and times.size and int(times.min()) < before:
+            message = "a row of an operator is earlier than the windows that it comes from"
+            hint = "use the time of one of its events, such as LAST(S.time) AS time"
+            raise ExecutionError([Problem("TW409", message, hint)])
+        if self.steps is None:
+            return self.program.compute(rows).batches, NO_CARRY
+        own = dict(carry)
+        waiting = own.pop(_WAITING, None)
+        if waiting is not None:
+            rows = pa.concat_tables([waiting, rows])
+            times = self.times(rows)
+        if not rows.num_rows and not own:
+            return (), NO_CARRY
+        low, high = self.steps.reads(before, watermark)
+        step = self.steps.step(_select(rows, (times >= low) & (times < high)), own, before, watermark)
+        # All of them, as what is carried on may be made while they are.
+        batches = list(step.batches)
+        if watermark is None:
+            return batches, NO_CARRY
+        rest = _select(rows, times >= self.steps.keeps_from(watermark))
+        return batches, {**step.carry, **({_WAITING: rest.combine_chunks()} if rest.num_rows else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,15 +285,7 @@ class ChainSteps(UpToWatermark):
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         dues = [self.first.due(waiting, carry_of(carry, "0 "), watermark)]
-        for number, stage in enumerate(self.later, 1):
-            own = carry_of(carry, f"{number} ")
-            if stage.steps is None or not own:
-                continue
-            rows = own.get(_WAITING)
-            times = None if rows is None or not rows.num_rows else stage.times(rows)
-            waits = None if times is None else (int(times.min()), int(times.max()))
-            due = stage.steps.due(waits, _without_rows(own), stage.watermark(watermark))
-            dues.append(None if due is None else due + stage.lag)
+        dues += [stage.due(carry_of(carry, f"{number} "), watermark) for number, stage in enumerate(self.later, 1)]
         return min((due for due in dues if due is not None), default=None)
 
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
@@ -279,39 +300,9 @@ class ChainSteps(UpToWatermark):
         batches = found.batches
         for number, stage in enumerate(self.later, 1):
             events = pa.Table.from_batches(batches, stage.events)
-            batches, own = _step(stage, events, carry_of(carry, f"{number} "), before, watermark)
+            batches, own = stage.step(events, carry_of(carry, f"{number} "), before, watermark)
             kept |= name_carry(own, f"{number} ")
         return Step(batches, NO_CARRY if watermark is None else kept)
-
-
-def _step(
-    stage: LaterStage, events: pa.Table, own: Carry, before: int | None, watermark: int | None
-) -> tuple[Iterable[pa.RecordBatch], Carry]:
-    """What is final of an operator, and what it keeps."""
-    before, watermark = stage.watermark(before), stage.watermark(watermark)
-    fresh = stage.take(events, before)
-    if stage.steps is None:
-        return stage.program.compute(fresh).batches, NO_CARRY
-    waiting = own.get(_WAITING)
-    rows = fresh if waiting is None else pa.concat_tables([waiting, fresh])
-    carried = _without_rows(own)
-    if not rows.num_rows and not carried:
-        return (), NO_CARRY
-    times = stage.times(rows)
-    low, high = stage.steps.reads(before, watermark)
-    read = (times >= low) & (times < high)
-    step = stage.steps.step(_select(rows, read), carried, before, watermark)
-    # All of them, as what is carried on may be made while they are.
-    batches = list(step.batches)
-    if watermark is None:
-        return batches, NO_CARRY
-    rest = _select(rows, times >= stage.steps.keeps_from(watermark))
-    kept = {} if not rest.num_rows else {_WAITING: rest.combine_chunks()}
-    return batches, {**step.carry, **kept}
-
-
-def _without_rows(carry: Carry) -> Carry:
-    return {name: table for name, table in carry.items() if name != _WAITING}
 
 
 def _select(rows: pa.Table, mask: np.ndarray) -> pa.Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
@@ -154,92 +154,81 @@ class PairSearch:
     """All that is to be joined.
 
     Attributes:
-        left: The left events.
-        right: The right events.
-        left_window: The window over the left side.
-        right_window: The window over the right side.
+        sides: The left and the right events.
+        windows: The windows over them.
         condition: The condition, in parts.
         device: What computes.
     """
 
-    left: JoinSide
-    right: JoinSide
-    left_window: ActiveWindow
-    right_window: ActiveWindow
+    sides: tuple[JoinSide, JoinSide]
+    windows: tuple[ActiveWindow, ActiveWindow]
     condition: JoinCondition
     device: str = "cpu"
 
     @cached_property
-    def looks_of_left(self) -> tuple[np.ndarray, np.ndarray]:
-        """What left events look at."""
-        return look_into(self.left.events, self.right.events, self.right_window, ties=True)
+    def _looks(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """What left and what right events look at."""
+        left, right = (side.events for side in self.sides)
+        ties = not self._both_move
+        return [look_into(left, right, self.windows[1], True), look_into(right, left, self.windows[0], ties)]
 
     @property
     def _both_move(self) -> bool:
         """Both windows move with every moment: left events find all of the same time, so that right ones need not."""
-        return isinstance(self.left_window, Moving) and isinstance(self.right_window, Moving)
+        return all(isinstance(window, Moving) for window in self.windows)
 
     @cached_property
     def _test(self) -> PairTest:
-        return PairTest(self.condition.pairs, self.left, self.right)
+        return PairTest(self.condition.pairs, *self.sides)
 
-    def _find_candidates(self, left_wanted: np.ndarray | None, right_wanted: np.ndarray | None) -> list[Candidates]:
-        """What events of each side may find; of some events, or of all."""
-        left, right = self.left.events, self.right.events
-        for window in (self.left_window, self.right_window):
+    def _find_candidates(self, wanted: Sequence[np.ndarray | None]) -> list[Candidates]:
+        """What events of each side may find."""
+        for window in self.windows:
             if isinstance(window, StepSpan):
-                for side in (left, right):
-                    check_edges(side.steps, window.length + window.slide)
-        looks_of_right = look_into(right, left, self.left_window, ties=not self._both_move)
+                for side in self.sides:
+                    check_edges(side.events.steps, window.length + window.slide)
         return [
-            find_candidates(self.left, self.right, self.looks_of_left, True, left_wanted),
-            find_candidates(self.right, self.left, looks_of_right, False, right_wanted),
+            find_candidates(self.sides[side], self.sides[1 - side], self._looks[side], side == 0, wanted[side])
+            for side in (0, 1)
         ]
 
     def _choose(self, candidates: Candidates, pairs: int) -> Search:
-        if self.device == "gpu" and self.condition.pairs:
-            band = self.sort_band(candidates)
-            band = band if band is not None and band.is_narrow else None
-            return SearchOnCard(candidates if band is None else band.candidates, self._test, band, in_loop=True)
-        band = self.sort_band(candidates) if pairs > _FEW_PAIRS else None
+        on_card = self.device == "gpu" and bool(self.condition.pairs)
+        band = self.sort_band(candidates) if pairs > _FEW_PAIRS or on_card else None
         if band is not None and (band.is_narrow or self._test.compiled is None):
             candidates, pairs = band.candidates, int(pairs * band.share)
         else:
             band = None
-        in_loop = pairs > FEW and self._test.compiled is not None
-        return Search(candidates, self._test, band, in_loop)
+        if on_card:
+            return SearchOnCard(candidates, self._test, band, in_loop=True)
+        return Search(candidates, self._test, band, pairs > FEW and self._test.compiled is not None)
 
     def sort_band(self, candidates: Candidates) -> SortedBand | None:
         """The sorted values of a band; None where there is none, or none of values that can be sorted."""
         return sort_band(self._test, self.condition.bands, candidates)
 
     def blocks(
-        self,
-        make: Callable[[np.ndarray, np.ndarray], _Made],
-        left_wanted: np.ndarray | None = None,
-        right_wanted: np.ndarray | None = None,
+        self, make: Callable[[np.ndarray, np.ndarray], _Made], wanted: Sequence[np.ndarray | None] = (None, None)
     ) -> Iterator[_Made]:
         """What is made of pairs: blocks one after the other, in order of row time, then by left and right event.
 
         Args:
             make: Makes something of the left and right places of some pairs.
-            left_wanted: Which left events are asked for, as those that look; None: all.
-            right_wanted: The same of right events.
+            wanted: Which left and which right events are asked for, as those that look; None: all.
         """
-        candidates = self._find_candidates(left_wanted, right_wanted)
+        candidates = self._find_candidates(wanted)
         pairs = sum(each.pairs for each in candidates)
         threads = count_threads(pairs) if self.device == "threads" else 1
         searches = [self._choose(each, pairs) for each in candidates]
         if threads > 1:
             for search in searches:
                 search.find(0, 0, 0)  # what all cores need is made by one
-        sides = [self.left if one.candidates.of_left else self.right for one in searches]
-        times = [side.events.steps[one.candidates.probes] for side, one in zip(sides, searches, strict=True)]
+        times = [side.events.steps[one.candidates.probes] for side, one in zip(self.sides, searches, strict=True)]
         moments = np.sort(np.concatenate(times))
         target, most = (_TARGET_ON_CARD, _EVENTS_ON_CARD) if self.device == "gpu" else (_TARGET, _EVENTS)
         most = max(1, min(most, -(-moments.size // count_blocks(threads, pairs))))
-        listed = sum(one.expect() for one in searches)
-        cutting = Cutting(moments, target, most, max(1, min(most, target * moments.size // max(listed, 1))))
+        expected = sum(one.expect() for one in searches)
+        cutting = Cutting(moments, target, most, max(1, min(most, target * moments.size // max(expected, 1))))
 
         def work(block: Block) -> tuple[int, _Made | None] | None:
             found = self._find_block(searches, times, block, cutting.limit(block))
@@ -269,13 +258,13 @@ class PairSearch:
             lefts.append(left)
             rights.append(right)
         left, right = np.concatenate(lefts), np.concatenate(rights)
-        one, other = self.left.events, self.right.events
+        one, other = (side.events for side in self.sides)
         order = sort_by(np.maximum(one.steps[left], other.steps[right]), one.rank(left), other.rank(right))
         return listed, left[order], right[order]
 
     def _unless_found(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Pairs that right events have found, without those of one time that left events have found, too."""
-        low, high = self.looks_of_left
-        twice = self.left.events.steps[left] == self.right.events.steps[right]
+        low, high = self._looks[0]
+        twice = self.sides[0].events.steps[left] == self.sides[1].events.steps[right]
         twice &= (low[left] <= right) & (right < high[left])
         return left[~twice], right[~twice]

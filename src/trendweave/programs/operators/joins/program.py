@@ -149,7 +149,7 @@ class WindowJoin(BoundOperator):
     def find(self, left: OrderedSide, right: OrderedSide) -> PairSearch:
         """What is to be joined."""
         sides = make_sides(self.condition, (left, right), self.prepared_sides)
-        return PairSearch(*sides, self.left_window, self.right_window, self.condition, self.device)
+        return PairSearch(sides, (self.left_window, self.right_window), self.condition, self.device)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         return self.write(*self.order(rows, chunked=scope.chunk is not None), scope)
@@ -161,7 +161,7 @@ class WindowJoin(BoundOperator):
         def write(*places: np.ndarray) -> list[pa.RecordBatch]:
             return write_pairs(self.schema, self.plan.keys, self.prepared_sides, (left, right), places, scope.counted)
 
-        return Output(chain.from_iterable(self.find(left, right).blocks(write, *wanted)))
+        return Output(chain.from_iterable(self.find(left, right).blocks(write, wanted)))
 
     def arrange(self, rows: pa.Table) -> pa.Table:
         """Rows of several places in the order of rows of one: by time, then by the left event. Rows of one time and of
@@ -249,7 +249,7 @@ def find_candidate_share(join: WindowJoin, rows: pa.Table) -> float:
         return 1.0
     search = join.find(left, right)
     everything = np.zeros(left.steps.size, np.int64), np.full(left.steps.size, right.steps.size)
-    candidates = find_candidates(search.left, search.right, everything, True, None)
+    candidates = find_candidates(*search.sides, everything, True, None)
     share = candidates.pairs / (left.steps.size * right.steps.size)
     band = search.sort_band(candidates)
     return share * band.share if band is not None and band.is_narrow else share
