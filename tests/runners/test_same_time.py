@@ -188,3 +188,12 @@ def test_nothing_is_told_where_a_column_orders_them(caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.WARNING, "trendweave"):
         trendweave.query(PAIRS.format("")).run(TIED, order_by="type")
     assert told(caplog) == []
+
+
+def test_a_workload_warns_once_for_all_its_queries(caplog: pytest.LogCaptureFixture) -> None:
+    tell_again()
+    queries = {str(least): PAIRS.format(f"WHERE a.k >= {least}") for least in (-2, -1, 0)}
+    with caplog.at_level(logging.WARNING, "trendweave"):
+        trendweave.workload(queries).run(TIED)
+    (message,) = told(caplog)
+    assert "200 of 200 events have the time of others that they could follow in one of 3 queries" in message

@@ -97,11 +97,15 @@ class TieWarning:
         """Look at some prepared rows, unless it was told already."""
         if program.text in _TOLD:
             return
+        queries = []
         for text, joinable, seen in find_joinable(program, rows):
             self._seen[text] += seen
             self._joinable[text] += joinable
-            many = self._joinable[text] >= max(_MANY, self._seen[text] / _ONE_IN)
-            if many and text not in _TOLD:
-                _TOLD.add(text)
-                told = f"{self._joinable[text]:,} of {self._seen[text]:,}"
-                _LOG.warning("%s events have the time of others that they could follow, %s", told, _WAY_OUT)
+            if self._joinable[text] >= max(_MANY, self._seen[text] / _ONE_IN) and text not in _TOLD:
+                queries.append(text)
+        if queries:
+            _TOLD.update(queries)
+            worst = max(queries, key=lambda text: self._joinable[text])
+            told = f"{self._joinable[worst]:,} of {self._seen[worst]:,}"
+            others = f" in one of {len(queries)} queries that this concerns" if len(queries) > 1 else ""
+            _LOG.warning("%s events have the time of others that they could follow%s, %s", told, others, _WAY_OUT)

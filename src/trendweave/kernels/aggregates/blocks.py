@@ -115,5 +115,7 @@ def number_results(lanes: np.ndarray) -> np.ndarray:
 def find_windows(blocks: Blocks, total: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(result number, segment, window) of every window with at least one trend."""
     found = np.flatnonzero(total != 0)
-    block = np.repeat(np.arange(blocks.lanes.size, dtype=np.int32), blocks.lanes)[found]
-    return found, blocks.segment[block], (blocks.window - blocks.offset[:-1])[block] + found
+    block = np.repeat(np.arange(blocks.lanes.size), blocks.lanes).take(found)
+    window = (blocks.window - blocks.offset[:-1]).take(block)
+    window += found
+    return found, blocks.segment.take(block), window

@@ -213,10 +213,10 @@ class Passes(Protocol):
     count: int
     blocks: Blocks
 
-    def exact_pass(self, values: np.ndarray, states: np.ndarray) -> list:
+    def exact_pass(self, values: np.ndarray, states: np.ndarray) -> Sequence[np.ndarray]:
         """Exact totals."""
 
-    def float_pass(self, values: np.ndarray, states: np.ndarray) -> list:
+    def float_pass(self, values: np.ndarray, states: np.ndarray) -> Sequence[np.ndarray]:
         """float64 totals."""
 
     def decimal_pass(self, values: np.ndarray, states: np.ndarray, wanted: np.ndarray) -> Sequence[np.ndarray]:
@@ -241,33 +241,43 @@ def measure(
     def states(parts: Sequence[Component]) -> np.ndarray:
         return find_states([part.variables for part in parts], template, queries)
 
-    totals: list = []
+    totals: Sequence[np.ndarray] = ()
     if counted or linear or floats or not extrema:  # else the extrema say where there are trends
         values = read_values(linear, aggregates, engine.count, np.int64 if exactly else np.float64)
         of_linear = states(linear)
         totals = engine.exact_pass(values, of_linear) if exactly else engine.float_pass(values, of_linear)
     sums = float_sums(engine, floats, aggregates, states(floats)) if floats else []
-    largest, lookups = [], []
+    largest: Sequence[np.ndarray] = ()
+    lookups: Sequence = ()
     if extrema:
         asked = [aggregates[part.aggregate or 0]._replace(kind=_EXTREMUM[part.turned]) for part in extrema]
         codes, lookups = zip(*map(extremum_codes, asked), strict=True)
         largest = engine.extremum_pass(np.stack(codes).astype(np.int64, copy=False), states(extrema))
-        totals = totals or [(largest[0] != NO_TREND).astype(np.int64 if exactly else np.float64)]
+        if not len(totals):
+            totals = [(largest[0] != NO_TREND).astype(np.int64 if exactly else np.float64)]
 
     found, segment, window = find_windows(engine.blocks, totals[0])
+    totals, sums, largest = (take_windows(columns, found) for columns in (totals, sums, largest))
     columns, valid = [], []
     for part, (counted_at, summed_at) in zip(aggregates, places, strict=True):
-        counts = None if counted_at is None else totals[1 + counted_at[1]][found]
+        counts = None if counted_at is None else totals[1 + counted_at[1]]
         number, place = summed_at or (LINEAR, -1)
         if number == EXTREMA:
-            column, known = read_extremum(part, largest[place][found], lookups[place])
+            column, known = read_extremum(part, largest[place], lookups[place])
         elif number == FLOATS:
-            column, known = read_floats(counts, sums[place][found])
+            column, known = read_floats(counts, sums[place])
         else:
-            column, known = read_linear(counts, None if summed_at is None else totals[1 + place][found])
+            column, known = read_linear(counts, None if summed_at is None else totals[1 + place])
         columns.append(column)
         valid.append(known)
-    return Results(segment, window, tidy(totals[0][found]), tuple(columns), tuple(valid))
+    return Results(segment, window, tidy(totals[0]), tuple(columns), tuple(valid))
+
+
+def take_windows(totals: Sequence[np.ndarray], found: np.ndarray) -> Sequence[np.ndarray]:
+    """Totals of the windows that were found."""
+    if isinstance(totals, np.ndarray):  # the numbers of a window lie side by side: taken at once
+        return totals.T.take(found, axis=0).T
+    return [column.take(found) for column in totals]
 
 
 def split_queries(results: Results, count: int) -> list[Results]:

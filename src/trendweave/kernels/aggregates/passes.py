@@ -224,7 +224,7 @@ class Engine:
         fits = run_fold(shape, (blocks.row_start, blocks.row_end), self.rows, values, vectors, interpreted)
         return sum_ends(shape, vectors), fits
 
-    def exact_pass(self, values: np.ndarray, states: np.ndarray) -> list:
+    def exact_pass(self, values: np.ndarray, states: np.ndarray) -> Sequence[np.ndarray]:
         """Exact totals per window: the number of trends, then each linear component."""
         numbers = 1 + states.shape[0]
         blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
@@ -244,13 +244,13 @@ class Engine:
                 pending = pending[:0]
         elif sums_exactly(count_steps(self.blocks, self.plan(True)[0], numbers), self.plan(True)[0]):
             found, _, _ = self.run(blocks, values[:, None, :].astype(object), states, Numbers.EXACT)
-            return [found[:, k] for k in range(numbers)]
+            return found.T
         elif self.likely_fits(blocks, values, states):
             small, fits, _ = self.run(blocks, values[:, None, :], states, Numbers.INT64)
             pending = np.flatnonzero(~fits)
-        columns = [small[:, k] for k in range(numbers)]
         if pending.size == 0:
-            return columns
+            return small.T
+        columns = list(small.T)
         bits, at_most, digits = exact.value_bits(values), exact.DIGIT_BITS, values[:, None, :]
         if bits <= 31:
             at_most = INT64_BITS - max(bits, 1)
@@ -299,7 +299,7 @@ class Engine:
                 f"than {self.memory_limit >> 20} MiB; ask for numbers='float64', or use smaller windows"
             )
 
-    def float_pass(self, values: np.ndarray, states: np.ndarray) -> list:
+    def float_pass(self, values: np.ndarray, states: np.ndarray) -> np.ndarray:
         """float64 totals per window."""
         numbers = 1 + states.shape[0]
         blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
@@ -307,7 +307,7 @@ class Engine:
             out, _ = self.fold(blocks, values, states, Numbers.FLOAT64)
         else:
             out, _, _ = self.run(blocks, values[:, None, :], states, Numbers.FLOAT64)
-        return [out[:, k] for k in range(numbers)]
+        return out.T
 
     def decimal_pass(self, values: np.ndarray, states: np.ndarray, wanted: np.ndarray) -> list:
         """Totals of floats as decimals, in the windows that are wanted."""
@@ -325,11 +325,11 @@ class Engine:
         totals[places] = found
         return list(totals.T)
 
-    def extremum_pass(self, codes: np.ndarray, states: np.ndarray) -> list:
+    def extremum_pass(self, codes: np.ndarray, states: np.ndarray) -> np.ndarray:
         """The largest code per window; NO_TREND or NO_VALUE where there is none."""
         blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(max(1, len(codes))))
         out, _, _ = self.run(blocks, codes[:, None, :], states, Numbers.LARGEST)
-        return [out[:, k] for k in range(len(codes))]
+        return out.T
 
     def latest_starts(self) -> np.ndarray:
         """Per row the latest tick at which a trend that ends with it began; NO_TREND where none does."""

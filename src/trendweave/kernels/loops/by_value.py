@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from trendweave.kernels.loops.fold import FoldShape
-from trendweave.kernels.loops.text import Text
+from trendweave.kernels.loops.text import Text, write_loop
 from trendweave.kernels.loops.vectors import Numbers
 
 #: Per operator what it is in Python, what NULLs of earlier and of later events become, so that it does not hold, and
@@ -33,11 +33,6 @@ class ByValueShape:
     sets: tuple[bool, ...]
     asks: tuple[bool, ...]
     tests: tuple[tuple[tuple[int, str], ...], ...]
-
-    @property
-    def test_count(self) -> int:
-        """Tests of all states."""
-        return sum(map(len, self.tests))
 
 
 @lru_cache(maxsize=256)
@@ -62,22 +57,17 @@ class _ByValue:
 
     def write(self) -> tuple[str, tuple[str, ...]]:
         fold, text = self.fold, self.text
-        takes = ["row_start", "row_end", "tick", "letters", "places", "place_of", "value_of", "total"]
-        takes += ["count", "values"] * bool(fold.counted)
-        takes += ["codes", "previous", "following"] * bool(self.shape.test_count)
-        takes += ["results"]
-        with text.block_of("fold_by_value", tuple(takes)):
-            text.put("n = len(tick)", f"change = {fold.past * fold.components} * places")
-            for number, operator in (test for tests in self.shape.tests for test in tests):
-                if (always := _COMPARISONS[operator][3]) is not None:
-                    text.put(f"codes[{number} * places] = {always}")
-            with text.block("for b in range(len(row_start))"):
-                text.put("row = row_start[b]", "end = row_end[b]", "used = 1")
-                with text.block("while row < end"):
-                    text.put("heed_stop()")
-                    self.tick()
-                self.write_results()
-        return str(text), tuple(takes)
+        text.put("n = len(tick)", f"change = {fold.past * fold.components} * places")
+        for number, operator in (test for tests in self.shape.tests for test in tests):
+            if (always := _COMPARISONS[operator][3]) is not None:
+                text.put(f"codes[{number} * places] = {always}")
+        with text.block("for b in range(len(row_start))"):
+            text.put("row = row_start[b]", "end = row_end[b]", "used = 1")
+            with text.block("while row < end"):
+                text.put("heed_stop()")
+                self.tick()
+            self.write_results()
+        return write_loop("fold_by_value", text)
 
     def tick(self) -> None:
         """The rows of one time. A row that is read once, alone at its time, is added at once: numbers are read before

@@ -86,7 +86,7 @@ class Limbs(Vertices):
                 self.each("{x} = 0", mask="~mine")
             if begin is not None:
                 with self.text.block(f"for i in range({begin or 'low'}, high)"):
-                    put(f"pending[at + i] += begins >> {self.at('query', 'i')} & 1")
+                    put("pending[at + i] += begins >> query[i] & 1")
             self.settle("at")
             put("found = False")
             with self.text.block("for c in range(0, limbs * step, step)"):
@@ -173,7 +173,7 @@ class Limbs(Vertices):
                 with self.text.block_if(f"limb + {digit} < limbs" if digit else None):
                     put(f"to = at + {lanes_of(k)} + (limb + {digit}) * step")
                     with self.text.block("for i in range(low, high)"):
-                        mask = f"counts >> {self.at('query', 'i')} & 1" if shape.queries else None
+                        mask = "counts >> query[i] & 1" if shape.queries else None
                         with self.text.block_if(mask):
                             put("pending[to + i] += value * pending[come + i]")
                 put("limb += 1")
@@ -187,17 +187,17 @@ class Limbs(Vertices):
             put("seen = 1 << 62")
         with self.text.block("else"):
             stored = any(kind.method is not Way.SCAN for kind in self.plan.kinds)
-            nodes = f"{self.use('nodes')}, used_nodes" if stored else "result, 1"
+            nodes = "nodes, used_nodes" if stored else "result, 1"
             put(f"extend(pending, used + 1, result, {nodes}, width, limbs * step, step)")
             if self.has_lists:
                 for s, block in self.over_stores():
                     if s != "s" and self.plan.lists[int(s)] < 0:
                         continue
-                    with block, self.text.block_if(f"{self.at('listed', 's')} >= 0" if s == "s" else None):
-                        with self.text.block(f"for p in range({self.at('tail', s)})"):
+                    with block, self.text.block_if("listed[s] >= 0" if s == "s" else None):
+                        with self.text.block(f"for p in range(tail[{s}])"):
                             put(f"old = ({self.list_at(s)} + p) * width + limbs * step")
                             with self.text.block("for i in range(old, old + step)"):
-                                put(f"{self.at('vectors', 'i')} = 0")
+                                put("vectors[i] = 0")
             put("limbs += 1")
 
     def end_limbs(self, ends: str | None) -> None:
@@ -205,7 +205,6 @@ class Limbs(Vertices):
         line, lanes = "result[{o}] += {x}", self.shape.lanes
         if ends is None:
             return
-        self.use("result")
         with self.text.block_if(None if lanes else ends or None):
             high = ends if ends and lanes else "high"
             if not self.shape.queries:

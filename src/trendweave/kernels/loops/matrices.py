@@ -22,12 +22,11 @@ from trendweave.kernels.inputs import NO_TREND, Rows
 from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape, add_product
 from trendweave.kernels.loops.limbs import ANY_IN, CARRY
 from trendweave.kernels.loops.run import run_loop
-from trendweave.kernels.loops.text import INDENT, Text
+from trendweave.kernels.loops.text import INDENT, NAMES, Text, write_loop
 from trendweave.kernels.loops.vectors import Numbers
 
 #: Bits of a limb, as values have bits per digit.
 LIMB_BITS = DIGIT_BITS
-_NAMES = "NO_TREND = -(2**63)\nNO_VALUE = NO_TREND + 1\n\n\n"
 
 
 @lru_cache(maxsize=256)
@@ -60,12 +59,6 @@ class Matrices:
             self.zero, self.one = "0.0", "1.0"
         elif self.largest:
             self.zero, self.one = "NO_TREND", "NO_VALUE"
-
-    def tables(self, *more: str) -> list[str]:
-        """What tells of states, where they are not written out."""
-        if self.shape.is_written:
-            return []
-        return ["variable", "sources", "source_from", *more, *(["counted"] if self.shape.counted else [])]
 
     def states(self) -> Iterator[str]:
         """The number of every state; the block of its lines is open."""
@@ -236,45 +229,37 @@ class _Fold(Matrices):
         shape, text = self.shape, self.text
         parts, half = shape.components, self.square * shape.components
         watched = shape.is_checked or self.limbs
-        takes = ["row_start", "row_end", "tick", "letters", *(["values"] if shape.counted else [])]
-        takes += ["results"] if self.local else ["total", "results"]
-        takes += [*(["fits"] if watched else []), *self.tables()]
-        takes += ["x", "y", "first_limbs", "most_limbs", "digits"] if self.limbs else []
-        with text.block_of("fold", tuple(takes)):
-            text.put("n = len(tick)", *([f"stride = most_limbs * {shape.lines}"] if self.limbs else []))
-            if not self.local:
-                text.put("for i in range(len(total)):", f"{INDENT}total[i] = {self.zero}")
-            with text.block("for b in range(len(row_start))"):
-                size = f"{parts * shape.past} * stride" if self.limbs else str(parts * shape.past * shape.lines)
-                text.put("heed_stop()", "row = row_start[b]", "end = row_end[b]", f"at = b * {size}")
-                text.put(*(["seen = 0"] if watched else []))
-                if self.limbs:
-                    text.put("limbs = first_limbs[b]", f"width = limbs * {shape.lines}")
-                self.identity("total")
-                self.copy("{here} = {there}")
-                with text.block("while row < end"):
-                    last = "row + 1 == end or tick[row + 1] != now"
-                    add_row = self.append_limbs if self.limbs else self.append_row
-                    self.tick(add_row, "total", "row < end", "row += 1", last)
-                    if watched:
-                        with text.block(f"if seen >> {CHECKED_BITS} != 0"):
-                            text.put("break")
-                if self.limbs:
-                    with text.block(f"for line in range({parts * (shape.past + 1)})"):
-                        carried = (
-                            f"carry(total, line * stride, 0, {shape.lines}, {shape.lines}, most_limbs, {LIMB_BITS})"
-                        )
-                        with text.block(f"if {carried} != 0"):
-                            text.put("seen = 1 << 62")
+        text.put("n = len(tick)", *([f"stride = most_limbs * {shape.lines}"] if self.limbs else []))
+        if not self.local:
+            text.put("for i in range(len(total)):", f"{INDENT}total[i] = {self.zero}")
+        with text.block("for b in range(len(row_start))"):
+            size = f"{parts * shape.past} * stride" if self.limbs else str(parts * shape.past * shape.lines)
+            text.put("heed_stop()", "row = row_start[b]", "end = row_end[b]", f"at = b * {size}")
+            text.put(*(["seen = 0"] if watched else []))
+            if self.limbs:
+                text.put("limbs = first_limbs[b]", f"width = limbs * {shape.lines}")
+            self.identity("total")
+            self.copy("{here} = {there}")
+            with text.block("while row < end"):
+                last = "row + 1 == end or tick[row + 1] != now"
+                add_row = self.append_limbs if self.limbs else self.append_row
+                self.tick(add_row, "total", "row < end", "row += 1", last)
                 if watched:
-                    text.put(f"fits[b] = seen >> {CHECKED_BITS} == 0")
-                with text.block_if("fits[b]" if watched else None):
-                    self.copy("{there} = {here}")
-                if self.limbs:
-                    with text.block(f"for i in range({half // shape.lines} * stride)"):
-                        text.put(f"total[{half // shape.lines} * stride + i] = 0")
-        head = f"{CARRY.lstrip()}\n\n{ANY_IN.lstrip()}\n\n" if self.limbs else _NAMES if self.largest else ""
-        return f"{head}{text}", tuple(takes)
+                    with text.block(f"if seen >> {CHECKED_BITS} != 0"):
+                        text.put("break")
+            if self.limbs:
+                with text.block(f"for line in range({parts * (shape.past + 1)})"):
+                    carried = f"carry(total, line * stride, 0, {shape.lines}, {shape.lines}, most_limbs, {LIMB_BITS})"
+                    with text.block(f"if {carried} != 0"):
+                        text.put("seen = 1 << 62")
+            if watched:
+                text.put(f"fits[b] = seen >> {CHECKED_BITS} == 0")
+            with text.block_if("fits[b]" if watched else None):
+                self.copy("{there} = {here}")
+            if self.limbs:
+                with text.block(f"for i in range({half // shape.lines} * stride)"):
+                    text.put(f"total[{half // shape.lines} * stride + i] = 0")
+        return write_loop("fold", text, *((CARRY, ANY_IN) if self.limbs else (NAMES,) if self.largest else ()))
 
     def copy(self, line: str) -> None:
         """A line for each number of a matrix, but for those of the empty past."""
@@ -349,31 +334,28 @@ class _Apply(Matrices):
 
     def write(self) -> tuple[str, tuple[str, ...]]:
         shape, text, parts, size = self.shape, self.text, self.shape.components, self.shape.past + 1
-        takes = ["low", "high", "maps", "vector", "results", *(["fits"] if shape.is_checked else [])]
-        takes += ["final"] * (not shape.is_written)
-        with text.block_of("apply", tuple(takes)):
-            with text.block("for w in range(len(low))"):
-                text.put("heed_stop()")
-                with text.block("if w == 0 or low[w] != low[w - 1]"):
-                    text.put("reached = low[w]", *(["seen = 0"] if shape.is_checked else []))
-                    with text.block(f"for i in range({2 * parts * size})"):
-                        text.put(f"vector[i] = {self.zero}")
-                    for part in range(parts if self.largest else 1):
-                        text.put(f"vector[{part * size + shape.past}] = {self.one}")
-                with text.block("for number in range(reached, high[w])"):
-                    text.put(f"at = number * {parts * shape.past * shape.lines}")
-                    with text.block(f"for q in range({shape.past})"):
-                        for part in range(parts):
-                            self.follow(part)
+        with text.block("for w in range(len(low))"):
+            text.put("heed_stop()")
+            with text.block("if w == 0 or low[w] != low[w - 1]"):
+                text.put("reached = low[w]", *(["seen = 0"] if shape.is_checked else []))
+                with text.block(f"for i in range({2 * parts * size})"):
+                    text.put(f"vector[i] = {self.zero}")
+                for part in range(parts if self.largest else 1):
+                    text.put(f"vector[{part * size + shape.past}] = {self.one}")
+            with text.block("for number in range(reached, high[w])"):
+                text.put(f"at = number * {parts * shape.past * shape.lines}")
+                with text.block(f"for q in range({shape.past})"):
                     for part in range(parts):
-                        with text.block(f"for q in range({part * size}, {part * size + shape.past})"):
-                            text.put(f"vector[q] = vector[{parts * size} + q]")
-                    if shape.is_checked:
-                        with text.block(f"if seen >> {CHECKED_BITS} != 0"):
-                            text.put("break")
-                text.put("reached = max(reached, high[w])")
-                self.write_results()
-        return f"{_NAMES if self.largest else ''}{text}", tuple(takes)
+                        self.follow(part)
+                for part in range(parts):
+                    with text.block(f"for q in range({part * size}, {part * size + shape.past})"):
+                        text.put(f"vector[q] = vector[{parts * size} + q]")
+                if shape.is_checked:
+                    with text.block(f"if seen >> {CHECKED_BITS} != 0"):
+                        text.put("break")
+            text.put("reached = max(reached, high[w])")
+            self.write_results()
+        return write_loop("apply", text, *((NAMES,) if self.largest else ()))
 
     def follow(self, part: int) -> None:
         """What a component of a state is after one more matrix."""

@@ -10,12 +10,11 @@ of any size.
 from __future__ import annotations
 
 from functools import lru_cache
-from textwrap import indent
 
 from trendweave.kernels.inputs import Selection
 from trendweave.kernels.loops.limbs import ANY_IN, CARRY, CARRY_IN_PACKS, CLEAR, Limbs
 from trendweave.kernels.loops.plan import LoopPlan
-from trendweave.kernels.loops.text import INDENT, Text, write_signature
+from trendweave.kernels.loops.text import NAMES, write_loop
 from trendweave.kernels.loops.vectors import Numbers, Shape, lanes_of
 
 
@@ -30,46 +29,38 @@ class _Writer(Limbs):
 
     def write(self) -> tuple[str, tuple[str, ...]]:
         self.blocks()
-        takes = tuple(self.used)
-        head = Text()
-        if self.limbs:
-            for function in (CARRY_IN_PACKS if self.shape.packs else CARRY, CLEAR, ANY_IN):
-                head.put(*function.strip("\n").split("\n"), "", "")
-        head.put("NO_TREND = -(2**63)", "NO_VALUE = NO_TREND + 1", "", "", "@loop")
-        return f"{head}{write_signature('propagate', takes)}{indent(str(self.text), INDENT)}", takes
+        functions = (CARRY_IN_PACKS if self.shape.packs else CARRY, CLEAR, ANY_IN) if self.limbs else ()
+        return write_loop("propagate", self.text, NAMES, *functions)
 
     def blocks(self) -> None:
         """All blocks, one after the other."""
         put, shape, plan = self.text.put, self.shape, self.plan
-        self.use("row_start"), self.use("row_end"), self.use("tick"), self.use("results")
         put("n = len(tick)")
         if shape.packs:
             one = {"float64": "1.0", "largest": "NO_VALUE"}.get(shape.numbers, "1")
             put(f"nothing = spread({self.zero})", f"one = spread({one})")
-        if shape.queries:
-            self.use("everyone")
         with self.text.block("for b in range(len(row_start))"):
             put("end = row_end[b]")
             if shape.lanes:
-                put(f"window = {self.at('first_window', 'b')}", f"here = {self.at('windows', 'b')}")
+                put("window = first_window[b]", "here = windows[b]")
                 put("lanes = (here + 7) & -8" if shape.packs else "lanes = here")
             elif self.arrays:
                 put("low = 0", "high = 1", "lanes = 1")
             if self.has_lists:
                 put("capacity = end - row_start[b]")
             if plan.rankings:
-                put(f"shift = {self.at('places_from', 'b')} - row_start[b]")
+                put("shift = places_from[b] - row_start[b]")
             if shape.numbers in (Numbers.INT64, Numbers.LIMBS):
-                put(f"bits = {self.at('bits_of_limbs', 'b')}", "seen = 0")
+                put("bits = bits_of_limbs[b]", "seen = 0")
             if self.limbs:
                 put("limbs = 1", "mask = (1 << bits) - 1", f"step = {lanes_of(shape.components)}")
-                put(f"width = {self.use('most_limbs')} * step")
+                put("width = most_limbs * step")
             elif shape.lanes:
                 put(f"width = {lanes_of(shape.components)}")
             self.empty_stores()
             self.empty_result()
             if not self.unrolled:
-                put(f"reach = {self.at('furthest', str(len(plan.variable)))}")
+                put(f"reach = furthest[{len(plan.variable)}]")
             put("row = row_start[b]")
             with self.text.block("while row < end"):
                 put("heed_stop()", "now = tick[row]")
@@ -83,19 +74,19 @@ class _Writer(Limbs):
             self.text.put(*(f"total{k} = {self.zero}" for k in range(self.shape.components)))
             return
         with self.text.block(f"for i in range({lanes_of(self.shape.components)})"):
-            self.text.put(f"{self.at('result', 'i')} = {self.zero}")
+            self.text.put(f"result[i] = {self.zero}")
 
     def tick(self) -> None:
         """The events of one time: vertices first, then the stores."""
         put, shape, plan = self.text.put, self.shape, self.plan
         with self.text.block("while row < end and tick[row] == now"):
             if shape.lanes:
-                put(f"low = max({self.at('window_first', 'row')} - window, 0)")
-                put(f"high = min({self.at('window_last', 'row')} - window + 1, here)")
+                put("low = max(window_first[row] - window, 0)")
+                put("high = min(window_last[row] - window + 1, here)")
             # Without lanes, rows in no window can be read as no variable.
             with self.text.block_if("low < high" if shape.lanes else None):
                 if shape.words == 1 and not shape.queries:
-                    put(f"readable = {self.at('letters', 'row')}")
+                    put("readable = letters[row]")
                 if self.unrolled:
                     for q in range(len(plan.variable)):
                         self.vertex(str(q))
@@ -117,15 +108,15 @@ class _Writer(Limbs):
         if self.shape.queries:
             return "mine != 0"
         if q == "q":
-            variable = self.at("variable", "q")
+            variable = "variable[q]"
             if self.shape.words == 1:
                 return f"readable >> {variable} & 1"
-            letters = self.at("letters", f"row * {self.shape.words} + ({variable} >> 6)")
+            letters = f"letters[row * {self.shape.words} + ({variable} >> 6)]"
             return f"{letters} >> ({variable} & 63) & 1"
         number = self.plan.variable[int(q)]
         if self.shape.words == 1:
             return f"readable >> {number} & 1" if number else "readable & 1"
-        return f"{self.at('letters', f'row * {self.shape.words} + {number // 64}')} >> {number % 64} & 1"
+        return f"letters[row * {self.shape.words} + {number // 64}] >> {number % 64} & 1"
 
     def vertex(self, q: str) -> None:
         """The vertex of a row read as a state, if it may be."""
@@ -135,14 +126,13 @@ class _Writer(Limbs):
             put(f"mine = {self.matrix('accepted', q if q == 'q' else int(q), 'row')}")
         with self.text.block(f"if {self.reads(q)}"):
             if self.arrays:
-                self.use("pending")
                 put("at = used * width")
             reads, held = self.predecessors(q)
             if shape.queries and (shape.packs or self.limbs):
                 self.gather(reads, held)
                 reads, held = [], True
             if shape.queries:
-                put(f"begins = {self.at('start_mask', q)} & mine", f"enders = {self.at('final_mask', q)}")
+                put(f"begins = start_mask[{q}] & mine", f"enders = final_mask[{q}]")
             if self.limbs:
                 self.sum_limbs(q, reads, held)
             else:
@@ -155,7 +145,7 @@ class _Writer(Limbs):
         put, shape = self.text.put, self.shape
         asked = None
         if shape.numbers in (Numbers.INT64, Numbers.LIMBS):
-            put(f"{self.at('fits', 'b')} = seen >> {'bits' if shape.numbers is Numbers.INT64 else '62'} == 0")
+            put(f"fits[b] = seen >> {'bits' if shape.numbers is Numbers.INT64 else '62'} == 0")
             asked = "fits[b]"
         if shape.per_row:
             return
@@ -166,7 +156,7 @@ class _Writer(Limbs):
                     put(f"results[{index}] = total{k}")
                 return
             numbers = f"{shape.components} * most_limbs" if self.limbs else str(shape.components)
-            put(f"to = {self.at('offset', 'b')}" + (f" * {numbers}" if numbers != "1" else ""))
+            put("to = offset[b]" + (f" * {numbers}" if numbers != "1" else ""))
             with self.text.block(f"for c in range({'limbs * ' if self.limbs else ''}{shape.components})"):
                 with self.text.block(f"for i in range({'here' if shape.lanes else '1'})"):
                     put(f"results[to + i * {numbers} + c] = result[c * lanes + i]")

@@ -10,6 +10,7 @@ import numpy as np
 
 from trendweave.kernel_cache import kernel
 from trendweave.kernel_cache.kernel import Kernel, load_text
+from trendweave.kernels.loops.text import PACKS
 from trendweave.stopping import heed_stop
 
 #: Steps (events x windows x transitions, about) up to which a loop is interpreted: as long as compiling one takes.
@@ -19,12 +20,9 @@ PATIENCE = 1_000_000
 #: Shapes that this is remembered of.
 MOST_SHAPES = 10_000
 _interpreted_steps: dict[Hashable, int] = {}
-_IMPORTS = """from numpy import uint64 as index
+_IMPORTS = f"""from numpy import uint64 as index
 
-from trendweave.kernels.packs import (
-    add, all_bits, any_set, join_bits, keep_bits, larger, load, magnitude_bits, put_between, raise_others, shift_down,
-    spread, store, times
-)
+from trendweave.kernels.packs import {", ".join(PACKS)}
 from trendweave.kernels.stopping import heed_stop
 
 

@@ -17,6 +17,7 @@ from trendweave.kernels.inputs import Rows
 from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape
 from trendweave.kernels.loops.matrices import Matrices, fold_arguments
 from trendweave.kernels.loops.run import run_loop
+from trendweave.kernels.loops.text import write_loop
 
 
 @lru_cache(maxsize=256)
@@ -34,39 +35,27 @@ class _Slide(Matrices):
     """The writer of the loop over windows."""
 
     def write(self) -> tuple[str, tuple[str, ...]]:
-        shape, text = self.shape, self.text
-        takes = ["row_start", "row_end", "segment", "first_window", "windows", "offset", "tick", "window_first"]
-        takes += [
-            "window_last",
-            "letters",
-            *(["values"] if shape.counted else []),
-            "newer",
-            "matrix",
-            "older",
-        ]
-        takes += ["results", *(["fits"] if shape.is_checked else [])]
-        takes += self.tables("final")
-        with text.block_of("slide", tuple(takes)):
-            text.put("n = len(tick)", "middle = 0", "end = 0", "older_from = 0", "bad_before = -1", "seen = 0")
-            with text.block("for b in range(len(row_start))"):
-                text.put("begin = row_start[b]", "stop = row_end[b]")
-                with text.block("if b == 0 or segment[b] != segment[b - 1]"):
-                    text.put("middle = begin", "end = begin", "seen = 0")
-                    self.identity("newer")
-                with text.block("for lane in range(windows[b])"):
-                    text.put("heed_stop()", "window = first_window[b] + lane")
-                    with text.block("while begin < stop and window_last[begin] < window"):
-                        text.put("begin += 1")
-                    text.put("reach = max(end, begin)")
-                    with text.block("while reach < stop and window_first[reach] <= window"):
-                        text.put("reach += 1")
-                    with text.block("if begin > middle"):
-                        self.prepend()
-                    with text.block("else"):
-                        self.append()
-                    text.put("end = reach", "out = offset[b] + lane")
-                    self.result()
-        return str(text), tuple(takes)
+        text = self.text
+        text.put("n = len(tick)", "middle = 0", "end = 0", "older_from = 0", "bad_before = -1", "seen = 0")
+        with text.block("for b in range(len(row_start))"):
+            text.put("begin = row_start[b]", "stop = row_end[b]")
+            with text.block("if b == 0 or segment[b] != segment[b - 1]"):
+                text.put("middle = begin", "end = begin", "seen = 0")
+                self.identity("newer")
+            with text.block("for lane in range(windows[b])"):
+                text.put("heed_stop()", "window = first_window[b] + lane")
+                with text.block("while begin < stop and window_last[begin] < window"):
+                    text.put("begin += 1")
+                text.put("reach = max(end, begin)")
+                with text.block("while reach < stop and window_first[reach] <= window"):
+                    text.put("reach += 1")
+                with text.block("if begin > middle"):
+                    self.prepend()
+                with text.block("else"):
+                    self.append()
+                text.put("end = reach", "out = offset[b] + lane")
+                self.result()
+        return write_loop("slide", text)
 
     def prepend_row(self, q: str, matrix: str) -> None:
         """What a row, read as a state, adds in front of a matrix, to the ways to one state after."""

@@ -32,28 +32,27 @@ class Stores(Vectors):
                 for kind, block in self.dispatch_kind(s):
                     with block:
                         if kind.method is not Way.SCAN:
-                            put(f"{self.at('start', s)} = used_nodes * {self.width}")
+                            put(f"start[{s}] = used_nodes * {self.width}")
                             if kind.method is Way.RANKED:
-                                put(f"used_nodes += {self.at(f'nodes_{kind.ranking}', 'b')}")
+                                put(f"used_nodes += nodes_{kind.ranking}[b]")
                             else:
                                 put("used_nodes += 1")
                 if lists:
-                    put(f"{self.at('head', s)} = {self.at('turn', s)} = {self.at('tail', s)} = 0")
+                    put(f"head[{s}] = turn[{s}] = tail[{s}] = 0")
                 if shape.selection is Selection.CONTIGUOUS:
-                    put(f"{self.at('last_tick', s)} = {FAR_BEFORE}")
+                    put(f"last_tick[{s}] = {FAR_BEFORE}")
         if methods != {Way.SCAN}:
             if self.arrays and self.limbs:
-                self.use("nodes")
                 put(f"clear(nodes, used_nodes, width, 0, {lanes_of(shape.components)})")
             else:
                 with self.text.block(f"for i in range(used_nodes * {self.width})"):
-                    put(f"{self.at('nodes', 'i')} = {self.zero}")
+                    put(f"nodes[i] = {self.zero}")
         if any(self.needs_reading(step) for step in plan.steps):
             with self.text.block(f"for t in range({len(plan.step)})"):
-                put(f"{self.at('reading', 't')} = 0")
+                put("reading[t] = 0")
         if shape.selection is Selection.NEXT:
             with self.text.block(f"for q in range({len(plan.variable)})"):
-                put(f"{self.at('followed', 'q')} = 0")
+                put("followed[q] = 0")
 
     # The sum over predecessors
 
@@ -67,10 +66,10 @@ class Stores(Vectors):
         plan, places = self.plan, [str(k) for k in range(self.shape.components)]
         if q == "q":
             self.each(f"{{x}} = {self.zero}")
-            with self.text.block(f"for t in range({self.at('incoming', 'q')}, {self.at('incoming', 'q + 1')})"):
-                self.text.put(f"s = {self.at('store_of', 't')}")
+            with self.text.block("for t in range(incoming[q], incoming[q + 1])"):
+                self.text.put("s = store_of[t]")
                 for number, step in enumerate(plan.steps):
-                    asked = None if len(plan.steps) == 1 else f"{self.at('step_kind', 't')} == {number}"
+                    asked = None if len(plan.steps) == 1 else f"step_kind[t] == {number}"
                     with self.text.block_if(asked):
                         if self.look_up("t", "s", step, ""):
                             self.gather([("", step.store)], True)
@@ -121,14 +120,14 @@ class Stores(Vectors):
             self.scan(t, s, step)
             return False
         if shape.selection is Selection.NEXT:
-            source = self.at("source", t) if t == "t" else str(self.plan.source[int(t)])
-            followed = self.at("followed", source)
-            put(f"{followed} |= mine & {self.at('transition_mask', t)}" if shape.queries else f"{followed} = 1")
+            source = f"source[{t}]" if t == "t" else str(self.plan.source[int(t)])
+            followed = f"followed[{source}]"
+            put(f"{followed} |= mine & transition_mask[{t}]" if shape.queries else f"{followed} = 1")
         if shape.selection is Selection.CONTIGUOUS:
-            put(f"near{name} = {self.at('last_tick', s)} == now - 1")
+            put(f"near{name} = last_tick[{s}] == now - 1")
         if kind.guard is not None:
             self.drop(s, kind)
-        node = self.at("start", s)
+        node = f"start[{s}]"
         if kind.ranking is not None:
             ranking = self.plan.rankings[kind.ranking]
             put(f"bound{name} = {self.places(kind, 'bound', 'shift + row')}")
@@ -138,7 +137,7 @@ class Stores(Vectors):
                 node += f" - {self.width}"
         put(f"root{name} = {node}")
         if kind.method is Way.QUEUE:
-            put(f"older{name} = {self.at('head', s)} < {self.at('turn', s)}")
+            put(f"older{name} = head[{s}] < turn[{s}]")
             put(f"oldest{name} = ({self.list_at(s)} + head[{s}]) * {self.width}")
         return True
 
@@ -166,12 +165,12 @@ class Stores(Vectors):
     def list_at(self, s: str) -> str:
         """Where the list of a store begins."""
         if s == "s":
-            return f"{self.at('listed', 's')} * capacity"
+            return "listed[s] * capacity"
         number = self.plan.lists[int(s)]
         return {0: "0", 1: "capacity"}.get(number, f"{number} * capacity")
 
     def places(self, kind: StoreKind, name: str, place: str) -> str:
-        return self.at(f"{name}_{kind.ranking}", place)
+        return f"{name}_{kind.ranking}[{place}]"
 
     def add_to_tree_in_packs(self) -> None:
         """A pack of the vector at hand is added to all nodes that its rank is in."""
@@ -189,7 +188,7 @@ class Stores(Vectors):
         put = self.text.put
         assert kind.ranking is not None
         ranking = self.plan.rankings[kind.ranking]
-        node = self.at("start", s)
+        node = f"start[{s}]"
         if ranking.equal is not None:
             node += f" + {self.places(kind, 'base', place)} * {self.width}"
         if ranking.order is None:
@@ -210,10 +209,9 @@ class Stores(Vectors):
     def drop(self, s: str, kind: StoreKind) -> None:
         """Vertices before a NOT leave for good."""
         put = self.text.put
-        self.use("list_rows"), self.use("vectors"), self.use("nodes")
-        put(f"threshold = {self.matrix('guards', kind.guard or 0, 'row')}", f"position = {self.at('head', s)}")
+        put(f"threshold = {self.matrix('guards', kind.guard or 0, 'row')}", f"position = head[{s}]")
         with self.text.block(
-            f"while position < {self.at('tail', s)} and tick[list_rows[{self.list_at(s)} + position]] < threshold"
+            f"while position < tail[{s}] and tick[list_rows[{self.list_at(s)} + position]] < threshold"
         ):
             if kind.method is Way.RANKED:
                 put(f"earlier = list_rows[{self.list_at(s)} + position]")
@@ -228,11 +226,11 @@ class Stores(Vectors):
             put("position += 1")
         put(f"head[{s}] = position")
         if kind.method is Way.QUEUE:
-            with self.text.block(f"if position > {self.at('turn', s)}"):
+            with self.text.block(f"if position > turn[{s}]"):
                 with self.text.block(f"for p in range(tail[{s}] - 2, position - 1, -1)"):
                     put(f"old = ({self.list_at(s)} + p) * {self.width}")
                     self.whole(self.add("vectors[old + {o}]", f"vectors[old + {self.width} + {{o}}]"))
-                put(f"node = {self.at('start', s)}")
+                put(f"node = start[{s}]")
                 self.whole(f"nodes[node + {{o}}] = {self.zero}")
                 put(f"turn[{s}] = tail[{s}]")
 
@@ -245,11 +243,10 @@ class Stores(Vectors):
     def scan(self, t: str, s: str, step: StepKind) -> None:
         """The vector at hand += every vertex in the list that meets the conditions of a transition."""
         put, shape = self.text.put, self.shape
-        self.use("list_rows"), self.use("vectors")
         next_only = shape.selection is Selection.NEXT
         if step.guard is not None:
             put(f"threshold = {self.matrix('guards', step.guard, 'row')}")
-        put(f"p = {self.list_at(s)}", f"stop = p + {self.at('tail', s)}")
+        put(f"p = {self.list_at(s)}", f"stop = p + tail[{s}]")
         if self.needs_reading(step):
             limits = []
             if step.guard is not None:
@@ -258,14 +255,14 @@ class Stores(Vectors):
                 limits.append("tick[list_rows[p]] < now - 1")
             if shape.lanes:
                 limits.append("window_last[list_rows[p]] < window_first[row]")
-            put(f"p += {self.at('reading', t)}")
+            put(f"p += reading[{t}]")
             with self.text.block(f"while p < stop and ({' or '.join(limits)})"):
                 put("p += 1")
             put(f"reading[{t}] = p - {self.list_at(s)}")
         tests = []
         for number, (slot, operator, column) in enumerate(step.tests):
             put(f"code{number} = {self.matrix('codes', column, 'row')}")
-            earlier = self.at("list_codes", "p" if slot == 0 else f"{slot} * len(list_rows) + p")
+            earlier = "list_codes[p]" if slot == 0 else f"list_codes[{slot} * len(list_rows) + p]"
             if operator in ("<", "<=", "!="):
                 tests.append(f"({earlier} >= 0)")
             tests.append(f"({_COMPARISONS[operator].format(earlier, f'code{number}')})")
@@ -277,14 +274,14 @@ class Stores(Vectors):
                         number, previous, following = step.pair
                         put("earlier = list_rows[p]")
                         put(
-                            f"line = {self.at('answers_from', str(number))}"
-                            f" + {self.matrix('codes', previous, 'earlier')} * {self.at('answers_width', str(number))}"
+                            f"line = answers_from[{number}]"
+                            f" + {self.matrix('codes', previous, 'earlier')} * answers_width[{number}]"
                         )
-                        answer = self.at("answers", f"line + {self.matrix('codes', following, 'row')}")
+                        answer = f"answers[line + {self.matrix('codes', following, 'row')}]"
                     with self.text.block_if(None if step.pair is None else f"{answer} != 0"):
                         if next_only:
-                            mark = f"mine & {self.at('transition_mask', t)}" if shape.queries else "1"
-                            put(f"{self.at('accepted_now', 'p')} |= {mark}")
+                            mark = f"mine & transition_mask[{t}]" if shape.queries else "1"
+                            put(f"accepted_now[p] |= {mark}")
                         late = next_only and step.guard is not None
                         with self.text.block_if("tick[list_rows[p]] >= threshold" if late else None):
                             self.add_listed(t)
@@ -296,7 +293,7 @@ class Stores(Vectors):
         if not shape.queries:
             self.each(line)
             return
-        put(f"readers = {self.at('transition_mask', t)}")
+        put(f"readers = transition_mask[{t}]")
         with self.text.block("if readers == -1"):
             self.each(line)
         with self.text.block("else"):
@@ -326,7 +323,7 @@ class Stores(Vectors):
                     for kind, block in self.dispatch_kind("s"):
                         with block:
                             self.insert_into("s", kind)
-                put(f"reach = max(reach, {self.at('furthest', 'q')})")
+                put("reach = max(reach, furthest[q])")
                 return
             for q in range(len(plan.variable)):
                 stores = range(plan.outgoing[q], plan.outgoing[q + 1])
@@ -342,7 +339,7 @@ class Stores(Vectors):
             self.insert_vector(s, kind)
             return
         # A copy of the vector for the queries that read the store.
-        put(f"readers = {self.at('store_mask', s)}", "at = number * width")
+        put(f"readers = store_mask[{s}]", "at = number * width")
         with self.text.block("if readers != -1"):
             put("at = used * width")
             self.each("{x} = pending[number * width + {o}]")
@@ -354,41 +351,40 @@ class Stores(Vectors):
         if kind.method is Way.RANKED:
             put(f"rank = {self.places(kind, 'rank', 'shift + late')}")
             with self.text.block("if rank >= 0"):
-                self.walk_tree(s, kind, "shift + late", self.add(f"{self.use('nodes')}[node + {{o}}]", "{x}"))
+                self.walk_tree(s, kind, "shift + late", self.add("nodes[node + {o}]", "{x}"))
                 if kind.guard is not None:
                     self.append(s, kind)
             return
         if kind.method is not Way.SCAN:
-            put(f"node = {self.at('start', s)}")
+            put(f"node = start[{s}]")
             if shape.selection is Selection.CONTIGUOUS:
                 with self.text.block(f"if last_tick[{s}] != now"):
                     self.empty(s, kind)
                 put(f"last_tick[{s}] = now")
-            self.each(self.add(f"{self.use('nodes')}[node + {{o}}]", "{x}"))
+            self.each(self.add("nodes[node + {o}]", "{x}"))
         if kind.is_listed:
             self.append(s, kind)
 
     def append(self, s: str, kind: StoreKind) -> None:
         """The vector becomes the last one of a list."""
         put, shape = self.text.put, self.shape
-        put(f"p = {self.list_at(s)} + {self.at('tail', s)}", f"tail[{s}] += 1")
-        put(f"{self.at('list_rows', 'p')} = late", f"old = p * {self.width}" if self.width != "1" else "old = p")
+        put(f"p = {self.list_at(s)} + tail[{s}]", f"tail[{s}] += 1")
+        put("list_rows[p] = late", f"old = p * {self.width}" if self.width != "1" else "old = p")
         for slot, column in enumerate(kind.slots):
             index = "p" if slot == 0 else f"{slot} * len(list_rows) + p"
-            put(f"{self.at('list_codes', index)} = {self.matrix('codes', column, 'late')}")
+            put(f"list_codes[{index}] = {self.matrix('codes', column, 'late')}")
         if shape.selection is Selection.NEXT and kind.method is Way.SCAN:
-            put(f"{self.at('accepted_now', 'p')} = 0")
-        self.use("vectors")
+            put("accepted_now[p] = 0")
         if self.arrays:
             self.whole(f"vectors[old + {{o}}] = {self.zero}")
         self.each("vectors[old + {o}] = {x}")
 
     def empty(self, s: str, kind: StoreKind) -> None:
         """A running or queued store forgets everything."""
-        self.text.put(f"node = {self.at('start', s)}")
-        self.whole(f"{self.use('nodes')}[node + {{o}}] = {self.zero}")
+        self.text.put(f"node = start[{s}]")
+        self.whole(f"nodes[node + {{o}}] = {self.zero}")
         if kind.method is Way.QUEUE:
-            self.text.put(f"{self.at('head', s)} = {self.at('turn', s)} = {self.at('tail', s)}")
+            self.text.put(f"head[{s}] = turn[{s}] = tail[{s}]")
 
     # Skip-till-next-match
 
@@ -397,13 +393,13 @@ class Stores(Vectors):
         put, plan = self.text.put, self.plan
         for s, block in self.over_stores():
             with block:
-                q = self.at("store_source", "s") if s == "s" else str(plan.store_source[int(s)])
+                q = "store_source[s]" if s == "s" else str(plan.store_source[int(s)])
                 for kind, dispatched in self.dispatch_kind(s):
                     with dispatched:
                         if kind.method is Way.SCAN:
                             self.forget_listed(s, q, kind)
                             continue
-                        with self.text.block(f"if {self.at('followed', q)} != 0"):
+                        with self.text.block(f"if followed[{q}] != 0"):
                             self.forget_store(s, q, kind)
         if any(kind.method is not Way.SCAN for kind in plan.kinds):
             with self.text.block(f"for q in range({len(plan.variable)})"):
@@ -414,25 +410,24 @@ class Stores(Vectors):
         if not self.shape.queries:
             self.empty(s, kind)
             return
-        put(f"gone = followed[{q}]", f"everybody = {self.at('here_mask', q)}")
+        put(f"gone = followed[{q}]", f"everybody = here_mask[{q}]")
         with self.text.block("if gone & everybody == everybody"):
             self.empty(s, kind)
         with self.text.block("else"):
-            put(f"node = {self.at('start', s)}")
+            put(f"node = start[{s}]")
             self.each(f"nodes[node + {{o}}] = {self.zero}", "0", "lanes", "gone")
             if kind.method is Way.QUEUE:
-                with self.text.block(f"for p in range({self.at('head', s)}, {self.at('tail', s)})"):
+                with self.text.block(f"for p in range(head[{s}], tail[{s}])"):
                     put(f"old = ({self.list_at(s)} + p) * width")
-                    self.each(f"{self.use('vectors')}[old + {{o}}] = {self.zero}", "0", "lanes", "gone")
+                    self.each(f"vectors[old + {{o}}] = {self.zero}", "0", "lanes", "gone")
 
     def forget_listed(self, s: str, q: str, kind: StoreKind) -> None:
         put, shape = self.text.put, self.shape
-        self.use("list_rows"), self.use("vectors")
         put(f"kept = {self.list_at(s)}")
-        with self.text.block(f"for p in range(kept, kept + {self.at('tail', s)})"):
-            put(f"gone = {self.at('accepted_now', 'p')}")
+        with self.text.block(f"for p in range(kept, kept + tail[{s}])"):
+            put("gone = accepted_now[p]")
             if shape.queries:
-                put(f"everybody = {self.at('here_mask', q)}")
+                put(f"everybody = here_mask[{q}]")
                 stays = "gone & everybody != everybody"
             else:
                 stays = "gone == 0"
@@ -445,7 +440,7 @@ class Stores(Vectors):
                     put("list_rows[kept] = list_rows[p]", "accepted_now[kept] = gone")
                     for slot in range(len(kind.slots)):
                         shift = f"{slot} * len(list_rows) + " if slot else ""
-                        put(f"{self.use('list_codes')}[{shift}kept] = list_codes[{shift}p]")
+                        put(f"list_codes[{shift}kept] = list_codes[{shift}p]")
                     put(f"old = p * {self.width}", f"new = kept * {self.width}")
                     self.whole("vectors[new + {o}] = vectors[old + {o}]")
                 put("kept += 1")

@@ -81,21 +81,11 @@ class Vectors:
     def __init__(self, plan: LoopPlan, shape: Shape) -> None:
         self.plan, self.shape = plan, shape
         self.text = Text()
-        self.used = dict[str, None]()
         self.unrolled = max(len(plan.step), len(plan.variable), len(plan.store_kind)) <= MOST_UNROLLED
         self.arrays = shape.lanes or shape.numbers is Numbers.LIMBS
         self.limbs = shape.numbers is Numbers.LIMBS
         self.packed = False  # what is written is for packs of lanes
         self.zero = {"float64": "0.0", "largest": "NO_TREND", "latest": "NO_TREND"}.get(shape.numbers, "0")
-
-    def use(self, name: str) -> str:
-        """An array or number that the loop takes."""
-        self.used[name] = None
-        return name
-
-    def at(self, name: str, index: str) -> str:
-        """An entry of an array that the loop takes."""
-        return f"{self.use(name)}[{index}]"
 
     @cached_property
     def has_lists(self) -> bool:
@@ -103,7 +93,7 @@ class Vectors:
 
     def matrix(self, name: str, number: int | str, row: str) -> str:
         """An entry of a matrix whose rows are columns of events."""
-        return self.at(name, row if number == 0 else f"{number} * n + {row}")
+        return f"{name}[{row}]" if number == 0 else f"{name}[{number} * n + {row}]"
 
     def add(self, target: str, source: str) -> str:
         return f"{target} += {source}" if self.shape.sums else f"{target} = max({target}, {source})"
@@ -119,7 +109,7 @@ class Vectors:
             self.each_pack(line)
             return
         with self.over_components(f"for i in range({low}, {high})") as offsets:
-            with self.text.block_if(None if mask is None else f"{mask} >> {self.at('query', 'i')} & 1"):
+            with self.text.block_if(None if mask is None else f"{mask} >> query[i] & 1"):
                 self.text.put(*(line.format(x=f"pending[at + {o}]", o=o) for o in offsets))
 
     def each_pack(self, line: str) -> None:
@@ -183,11 +173,9 @@ class Vectors:
 
     def get(self, array: str, place: str) -> str:
         """A number of an array, or the pack that begins with it."""
-        self.use(array)
         return f"load(nothing, {array}, {place})" if self.packed else f"{array}[{place}]"
 
     def set(self, array: str, place: str, value: str) -> None:
-        self.use(array)
         self.text.put(f"store({array}, {place}, {value})" if self.packed else f"{array}[{place}] = {value}")
 
     def joined(self, function: str, *operands: str) -> str:
@@ -203,7 +191,7 @@ class Vectors:
         if self.packed:
             self.set(array, place, f"{self.plus}({self.get(array, place)}, {value})")
         else:
-            self.text.put(self.add(f"{self.use(array)}[{place}]", value))
+            self.text.put(self.add(f"{array}[{place}]", value))
 
     @property
     def width(self) -> str:
@@ -237,5 +225,5 @@ class Vectors:
             yield self.plan.kinds[self.plan.store_kind[int(s)]], self.text.block_if(None)
             return
         for number, kind in enumerate(self.plan.kinds):
-            asked = None if len(self.plan.kinds) == 1 else f"{self.at('store_kind', s)} == {number}"
+            asked = None if len(self.plan.kinds) == 1 else f"store_kind[{s}] == {number}"
             yield kind, self.text.block_if(asked)

@@ -87,7 +87,7 @@ class Vertices(Stores):
         ):
             of_states = sorted({guards[int(q)]} if q != "q" else set(guards))
             several = len(of_states) > 1
-            window = "window + i" if self.shape.lanes else self.at("window_first", "row") if max(of_states) >= 0 else ""
+            window = "window + i" if self.shape.lanes else "window_first[row]" if max(of_states) >= 0 else ""
             parts = list[str]()
             lane, nowhere = ("begin", "high") if comparison == "<=" else ("ends", "low")
             if packed and several:
@@ -95,7 +95,7 @@ class Vertices(Stores):
             for guard in of_states:
                 if guard == NOT_THERE:
                     continue
-                asked = f"{self.at(name, 'q')} == {guard}" if several else None
+                asked = f"{name}[q] == {guard}" if several else None
                 limit = "" if guard == UNGUARDED else self.matrix(column, guard, "row")
                 if packed and (several or guard != UNGUARDED):
                     with self.text.block_if(asked):
@@ -127,11 +127,11 @@ class Vertices(Stores):
             put(*(f"{name} = put_between({name}, i, low, high, nothing)" for name in names))
             return
         if shape.queries:
-            with self.text.block(f"if mine >> {self.at('query', 'i')} & 1 == 0"):
+            with self.text.block("if mine >> query[i] & 1 == 0"):
                 put(*(f"{name} = {self.zero}" for name in names))
         if begin is None:
             return
-        tests = [f"begins >> {self.at('query', 'i')} & 1"] if shape.queries else []
+        tests = ["begins >> query[i] & 1"] if shape.queries else []
         tests += [f"({begin})" if " or " in begin and tests else begin] if begin else []
         one = {"float64": "1.0", "largest": "NO_VALUE", "latest": "now"}.get(numbers, "1")
         with self.text.block_if(" and ".join(tests) or None):
@@ -147,7 +147,7 @@ class Vertices(Stores):
                 x = f"put_between(x{k}, i, low, {ends}, nothing)" if ends else f"x{k}"
                 self.add_to_entry("result", place, x)
             return
-        tests = [f"enders >> {self.at('query', 'i')} & 1"] if self.shape.queries else []
+        tests = ["enders >> query[i] & 1"] if self.shape.queries else []
         tests += [f"({ends})" if " or " in ends and tests else ends] if ends else []
         with self.text.block_if(" and ".join(tests) or None):
             for k, place in enumerate(places):
@@ -156,7 +156,7 @@ class Vertices(Stores):
                 else:
                     self.text.put(self.add(f"total{k}", f"x{k}"))
             if self.shape.per_row:
-                self.text.put(f"{self.at('row_results', 'row')} = max(row_results[row], x0)")
+                self.text.put("row_results[row] = max(row_results[row], x0)")
 
     def begins_always(self, q: str) -> bool:
         """Whether a row read as a state begins trends in all of its windows, so that some end with it."""
@@ -168,12 +168,12 @@ class Vertices(Stores):
         if self.shape.queries:
             return f"{self.counted_mask(q, k)} != 0"
         if q == "q":
-            return f"{self.at('counted', f'{number * len(self.plan.variable)} + q')} != 0"
+            return f"counted[{number * len(self.plan.variable)} + q] != 0"
         return None if self.shape.counted[number][int(q)] else ""
 
     def counted_mask(self, q: str, k: int) -> str:
         """The queries for which a state's rows count for a component."""
-        return self.at("counted_mask", f"{(k - self.shape.values) * len(self.plan.variable)} + {q}")
+        return f"counted_mask[{(k - self.shape.values) * len(self.plan.variable)} + {q}]"
 
     def value(self, k: int, digit: int = 0) -> str:
         """The value that a row adds to a component."""
@@ -184,7 +184,7 @@ class Vertices(Stores):
         put, shape, numbers = self.text.put, self.shape, self.shape.numbers
         tests = [self.counts(q, k)]
         if shape.queries:
-            tests = [f"{self.counted_mask(q, k)} >> {self.at('query', 'i')} & 1"]
+            tests = [f"{self.counted_mask(q, k)} >> query[i] & 1"]
         with self.text.block_if(" and ".join(test for test in tests if test) or None):
             value = f"value{k}"
             if not self.arrays:
@@ -210,16 +210,16 @@ class Vertices(Stores):
         put, shape, plan = self.text.put, self.shape, self.plan
         if not self.is_read(q):
             return
-        with self.text.block_if(f"{self.at('outgoing', 'q')} < {self.at('outgoing', 'q + 1')}" if q == "q" else None):
+        with self.text.block_if("outgoing[q] < outgoing[q + 1]" if q == "q" else None):
             if len(plan.variable) > 1:
-                put(f"{self.at('waiting_state', 'used')} = {q}")
-            put(f"{self.at('waiting_row', 'used')} = row")
+                put(f"waiting_state[used] = {q}")
+            put("waiting_row[used] = row")
             if shape.lanes:
-                put(f"{self.at('waiting_low', 'used')} = low", f"{self.at('waiting_high', 'used')} = high")
+                put("waiting_low[used] = low", "waiting_high[used] = high")
             if not self.arrays:
                 if shape.components == 1:
-                    put(f"{self.at('pending', 'used')} = x0")
+                    put("pending[used] = x0")
                 else:
                     put(f"at = used * {shape.components}")
-                    put(*(f"{self.at('pending', f'at + {k}' if k else 'at')} = x{k}" for k in range(shape.components)))
+                    put(*(f"pending[at + {k}] = x{k}" if k else "pending[at] = x0" for k in range(shape.components)))
             put("used += 1")
