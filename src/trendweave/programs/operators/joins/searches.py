@@ -15,6 +15,7 @@ from trendweave.expressions.arrow.evaluate import evaluate, is_true, make_column
 from trendweave.expressions.compiled.condition import Compiled, compile_condition
 from trendweave.expressions.compiled.loading import AROUND_CONDITION, argument_names, read_operand, without_nulls
 from trendweave.kernel_cache.kernel import load_text
+from trendweave.kernels.columns import read_only
 from trendweave.language import syntax_tree as st
 from trendweave.planning.operator_plans import RowCount
 from trendweave.programs.operators.joins.conditions import Band, JoinCondition, as_floats, rename
@@ -225,7 +226,8 @@ class PairTest:
         found = []
         for operand in self.compiled.operands:
             order = orders.get(operand.side, slice(None))
-            found += [array[order] for array in read_operand(operand, self.column(operand.side, operand.column))]
+            arrays = read_operand(operand, self.column(operand.side, operand.column))
+            found += [read_only(array[order]) for array in arrays]
         return found
 
     def mask(self, parts: Sequence[st.Expression], left: np.ndarray, right: np.ndarray) -> np.ndarray:
