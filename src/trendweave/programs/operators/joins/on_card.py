@@ -3,6 +3,7 @@ asked of those pairs that pass the rest, on the CPU."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -63,7 +64,7 @@ class SearchOnCard(Search):
         card = find_card()
         return sort_chunks(card, card.put(self.band.others), 1 << self.band.bits)
 
-    def _list(self, first: int, last: int, limit: int) -> tuple[np.ndarray, np.ndarray] | None:
+    def _list(self, first: int, last: int, limit: int) -> Sequence[np.ndarray] | None:
         card = find_card()
         with memory_told(card):
             columns, xp = self._columns, card.xp

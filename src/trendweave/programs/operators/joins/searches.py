@@ -368,36 +368,36 @@ class Search:
             left, right = left[holds], right[holds]
         return own.size, left, right
 
-    def _list(self, first: int, last: int, limit: int) -> tuple[np.ndarray, np.ndarray] | None:
+    def _list(self, first: int, last: int, limit: int) -> Sequence[np.ndarray] | None:
         """Numbers of events and of members; None where they are too many."""
-        low, high = self.candidates.low, self.candidates.high
+        found = self.candidates
         if self.band is not None:
             event, begin, end = self.band.find_runs(first, last)
         else:
             # Events whose members lie together look at them in turn.
-            event = first + np.argsort(low[first:last], kind="stable")
-            begin, end = low[event], high[event]
+            event = first + np.argsort(found.low[first:last], kind="stable")
+            begin, end = found.low[event], found.high[event]
         if self.in_loop or self.band is not None:
             compiled, arrays = (self.test.compiled, self._arrays) if self.in_loop else (None, [])
-            loop = _load_loop(compiled, self.candidates.of_left, self.band is not None)
-            given = (begin, end, low[event], high[event], self.candidates.probes[event])
-            done, run, place = loop(*given, limit, self._order, *arrays)
-            return (event[run], self._order[place]) if done == begin.size else None
+            loop = _load_loop(compiled, found.of_left, self.band is not None)
+            done, *pairs = loop(event, begin, end, found.low, found.high, found.probes, limit, self._order, *arrays)
+            return pairs if done == begin.size else None
         sizes = end - begin
         if sizes.sum() > limit:
             return None
-        place = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - end, sizes)
-        return np.repeat(event, sizes), place
+        return [np.repeat(event, sizes), np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - end, sizes)]
 
     @cached_property
     def _order(self) -> np.ndarray:
-        """The member at each place of runs."""
-        return np.arange(self.candidates.members.size) if self.band is None else self.band.chunks.members
+        """The member at each place of runs in a band."""
+        return np.empty(0, np.int64) if self.band is None else self.band.chunks.members
 
     @cached_property
     def _arrays(self) -> list[np.ndarray]:
         """What the condition reads: of events, and of members in the order of runs."""
-        members = self.candidates.members.take(self._order, mode="clip")  # behind the last one a chunk is filled up
+        members = self.candidates.members
+        if self.band is not None:
+            members = members.take(self._order, mode="clip")  # behind the last one a chunk is filled up
         in_order = np.array_equal(members, np.arange(members.size))
         return self.test.arrays({} if in_order else {"right" if self.candidates.of_left else "left": members})
 
@@ -412,9 +412,9 @@ from trendweave.kernels.growing import grow
 
 
 @loop
-def find(begin, end, low, high, probes, limit, members, {arguments}):
-    event = np.empty(4096, np.int64)
-    found_at = np.empty(4096, np.int64)
+def find(event, begin, end, low, high, probes, limit, members, {arguments}):
+    events = np.empty(4096, np.int64)
+    found_members = np.empty(4096, np.int64)
     found = 0
     first = 0
     while first < begin.size and found < limit:
@@ -429,7 +429,8 @@ def find(begin, end, low, high, probes, limit, members, {arguments}):
                 start, stop = max(begin[number], tile), min(end[number], tile + {tile})
                 if start >= stop:
                     continue
-                row = probes[number]
+                own = event[number]
+                row = probes[own]
                 {own}
                 {cut}
                 matches = 0
@@ -437,16 +438,16 @@ def find(begin, end, low, high, probes, limit, members, {arguments}):
                     matches += np.int64({holds})
                 if matches == 0:
                     continue
-                if found + matches > event.size:
-                    room = max(found + matches, 2 * event.size)
-                    event, found_at = grow(event, room), grow(found_at, room)
+                if found + matches > events.size:
+                    room = max(found + matches, 2 * events.size)
+                    events, found_members = grow(events, room), grow(found_members, room)
                 for place in range(stop - start):
                     if {holds}:
-                        event[found] = number
-                        found_at[found] = start + place
+                        events[found] = own
+                        found_members[found] = {member}
                         found += 1
         first = last
-    return first, event[:found], found_at[:found]
+    return first, events[:found], found_members[:found]
 """
 
 
@@ -460,7 +461,7 @@ def _load_loop(compiled: Compiled | None, of_left: bool, in_band: bool) -> Any:
     holds = ", ".join(f"{name}_own" if side == looking else f"{name}_cut[place]" for name, side in names)
     holds = f"test({holds})"
     if in_band:
-        own.append("range_low = low[number]; range_high = high[number]")
+        own.append("range_low = low[own]; range_high = high[own]")
         cut.append("member_cut = members[start:stop]")
         holds = f"(member_cut[place] >= range_low) & (member_cut[place] < range_high) & {holds}"
     text = _LOOP.format(
@@ -468,6 +469,7 @@ def _load_loop(compiled: Compiled | None, of_left: bool, in_band: bool) -> Any:
         own="; ".join(own) or "pass",
         cut="; ".join(cut) or "pass",
         holds=holds,
+        member="member_cut[place]" if in_band else "start + place",
         tile=TILE,
         group=GROUP,
     )
