@@ -186,14 +186,11 @@ class CarriedSteps(UpToWatermark):
         return Step(batches, {_HELD: kept} if kept.num_rows else {})
 
     def _kept(self, left: OrderedSide, right: OrderedSide, watermark: int) -> pa.Table:
-        found = []
-        masks = [
-            _still_held(side, window, watermark)
-            for side, window in ((left, self.program.left_window), (right, self.program.right_window))
-        ]
+        sides, found = (left, right), []
+        masks = [_still_held(side, window, watermark) for side, window in zip(sides, self.program.windows, strict=True)]
         if left is right:
             masks = [masks[0] | masks[1]]
-        for side, mask in zip((left, right), masks, strict=False):
+        for side, mask in zip(sides, masks, strict=False):
             found.append(side.table.append_column(_NUMBER, pa.array(side.numbers)).filter(pa.array(mask)))
         # Rows of one side have no columns of the other.
         return pa.concat_tables(found, promote_options="default").combine_chunks()

@@ -41,8 +41,7 @@ class WindowJoin(BoundOperator):
         events: The columns of the one stream of events.
         time: The column that holds the time.
         sides: Where the columns of both sides stand in it.
-        left_window: The window over the left side, in steps.
-        right_window: The other one.
+        windows: The windows over the left and over the right side, in steps.
         device: What computes.
     """
 
@@ -50,8 +49,7 @@ class WindowJoin(BoundOperator):
     events: pa.Schema
     time: str
     sides: Sides
-    left_window: ActiveWindow
-    right_window: ActiveWindow
+    windows: tuple[ActiveWindow, ActiveWindow]
     device: str = "cpu"
 
     @property
@@ -149,7 +147,7 @@ class WindowJoin(BoundOperator):
     def find(self, left: OrderedSide, right: OrderedSide) -> PairSearch:
         """What is to be joined."""
         sides = make_sides(self.condition, (left, right), self.prepared_sides)
-        return PairSearch(sides, (self.left_window, self.right_window), self.condition, self.device)
+        return PairSearch(sides, self.windows, self.condition, self.device)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         return self.write(*self.order(rows, chunked=scope.chunk is not None), scope)
@@ -180,10 +178,8 @@ class WindowJoin(BoundOperator):
     @property
     def reach(self) -> int | None:
         """How many steps back windows reach; None where that is not a matter of time."""
-        windows = (self.left_window, self.right_window)
-        if any(isinstance(window, RowCount) for window in windows):
-            return None
-        return max(window.reach for window in windows if not isinstance(window, RowCount))
+        reaches = [window.reach for window in self.windows if not isinstance(window, RowCount)]
+        return max(reaches) if len(reaches) == 2 else None
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """A chunk of time owns the pairs whose later event lies in it."""
@@ -225,8 +221,8 @@ def bind_join(plan: JoinPlan, events: pa.Schema, time: str, device: str = "cpu")
         DataError: A window is finer than the time column.
     """
     kind = time_type(column_type(events, (time,)))
-    left, right = (in_steps(window, kind, ("the window", "its slide")) for window in (plan.left, plan.right))
-    return WindowJoin(plan, events, time, read_sides(plan, events, time), left, right, device)
+    windows = (in_steps(plan.left, kind), in_steps(plan.right, kind))
+    return WindowJoin(plan, events, time, read_sides(plan, events, time), windows, device)
 
 
 def find_candidate_share(join: WindowJoin, rows: pa.Table) -> float:
