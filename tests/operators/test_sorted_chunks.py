@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from trendweave import operators as ops
+from trendweave.programs.operators.joins.chunks import sort_into_chunks
 from trendweave.programs.operators.joins.searches import SortedBand
-from trendweave.programs.operators.kernels.pairs import sort_into_chunks
 
 VALUES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "even": lambda draw, size: draw.random(size),
@@ -50,9 +50,9 @@ def test_a_band_finds_what_a_scan_finds(name: str, monkeypatch: pytest.MonkeyPat
     scan = ops.window_join(f"abs(left.v - right.v) * 1.0 <= {width!r}", **windows)
     band = ops.window_join(f"abs(left.v - right.v) <= {width!r}", **windows)
     used = []
-    real = SortedBand.find_runs
+    real = SortedBand.bounds
     monkeypatch.setattr(SortedBand, "is_narrow", True)
-    monkeypatch.setattr(SortedBand, "find_runs", lambda self, *given: used.append(1) or real(self, *given))
+    monkeypatch.setattr(SortedBand, "bounds", lambda self, *given: used.append(1) or real(self, *given))
     found = band.run(left, right)
     assert used
     assert found.num_rows > 0

@@ -26,6 +26,6 @@ def test_windows_of_time_are_found_alike(
 
     found = time_window_edges(np, times, starts, length, slide, bounds)
 
-    compiled = find_time_windows(times, starts, length, slide, *(bounds or (-(2**63), 2**63 - 1)))
+    compiled = find_time_windows(times, starts, length, slide, bounds or (-(2**63), 2**63 - 1))
     for one, other in zip(found, compiled, strict=True):
         assert one.tolist() == other.tolist()

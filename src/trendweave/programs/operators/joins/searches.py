@@ -18,8 +18,8 @@ from trendweave.kernel_cache.kernel import load_text
 from trendweave.kernels.columns import read_only
 from trendweave.language import syntax_tree as st
 from trendweave.planning.operator_plans import RowCount
+from trendweave.programs.operators.joins.chunks import PER_BUCKET, Chunks, sort_into_chunks
 from trendweave.programs.operators.joins.conditions import Band, JoinCondition, as_floats, rename
-from trendweave.programs.operators.kernels.pairs import Chunks, find_runs, sort_into_chunks
 from trendweave.programs.operators.ordering import OrderedSide
 from trendweave.programs.operators.windows.edges import Moving, StepSpan
 from trendweave.rows.codes import key_codes, order_codes
@@ -291,12 +291,6 @@ class SortedBand:
         """Between which values partners of some events lie."""
         return self.band.around(self.own[first:last], self.candidates.of_left)
 
-    def find_runs(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of some events: the event of each run of sorted members in the band, its begin and its end."""
-        low, high = self.candidates.low[first:last], self.candidates.high[first:last]
-        event, begin, end = find_runs(low, high, *self.bounds(first, last), self.chunks, self.bits)
-        return event + first, begin, end
-
 
 def sort_band(test: PairTest, bands: Sequence[Band], candidates: Candidates) -> SortedBand | None:
     """The first of some bands whose values can be sorted; None where there is none."""
@@ -370,34 +364,30 @@ class Search:
 
     def _list(self, first: int, last: int, limit: int) -> Sequence[np.ndarray] | None:
         """Numbers of events and of members; None where they are too many."""
-        found = self.candidates
+        found, compiled, arrays = self.candidates, None, list[np.ndarray]()
+        if self.in_loop:
+            compiled, arrays = self.test.compiled, self._arrays
         if self.band is not None:
-            event, begin, end = self.band.find_runs(first, last)
-        else:
-            # Events whose members lie together look at them in turn.
-            event = first + np.argsort(found.low[first:last], kind="stable")
-            begin, end = found.low[event], found.high[event]
-        if self.in_loop or self.band is not None:
-            compiled, arrays = (self.test.compiled, self._arrays) if self.in_loop else (None, [])
-            loop = _load_loop(compiled, found.of_left, self.band is not None)
-            done, *pairs = loop(event, begin, end, found.low, found.high, found.probes, limit, self._order, *arrays)
-            return pairs if done == begin.size else None
+            loop, given = _load_loop(_BAND, compiled, found.of_left), (found.low, found.high, found.probes)
+            chunks, bounds = (*self.band.chunks, self.band.bits), self.band.bounds(first, last)
+            done, *pairs = loop(first, last, limit, *given, *bounds, *chunks, *arrays)
+            return pairs if done == last else None
+        # Events whose members lie together look at them in turn.
+        event = first + np.argsort(found.low[first:last], kind="stable")
+        begin, end = found.low[event], found.high[event]
+        if compiled is not None:
+            loop = _load_loop(_SCAN, compiled, found.of_left)
+            done, *pairs = loop(event, begin, end, found.probes, limit, *arrays)
+            return pairs if done == event.size else None
         sizes = end - begin
         if sizes.sum() > limit:
             return None
         return [np.repeat(event, sizes), np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - end, sizes)]
 
     @cached_property
-    def _order(self) -> np.ndarray:
-        """The member at each place of runs in a band."""
-        return np.empty(0, np.int64) if self.band is None else self.band.chunks.members
-
-    @cached_property
     def _arrays(self) -> list[np.ndarray]:
-        """What the condition reads: of events, and of members in the order of runs."""
+        """What the condition reads: of events, and of members in their order."""
         members = self.candidates.members
-        if self.band is not None:
-            members = members.take(self._order, mode="clip")  # behind the last one a chunk is filled up
         in_order = np.array_equal(members, np.arange(members.size))
         return self.test.arrays({} if in_order else {"right" if self.candidates.of_left else "left": members})
 
@@ -407,21 +397,29 @@ TILE = 512
 #: Events that look at a tile in turn.
 GROUP = 32
 
-_LOOP = """
+#: Arrays of pairs, which grow.
+_PAIRS = """
 from trendweave.kernels.growing import grow
+from trendweave.kernels.searching import first_not_below
 
 
+@called
+def grow_both(events, members, least):
+    room = max(least, 2 * events.size)
+    return grow(events, room), grow(members, room)
+"""
+
+#: The members of ranges.
+_SCAN = """
 @loop
-def find(event, begin, end, low, high, probes, limit, members, {arguments}):
-    events = np.empty(4096, np.int64)
-    found_members = np.empty(4096, np.int64)
-    found = 0
-    first = 0
+def find(event, begin, end, probes, limit, {arguments}):
+    events, members = np.empty(4096, np.int64), np.empty(4096, np.int64)
+    found = first = 0
     while first < begin.size and found < limit:
         # Events that look at the same members.
         least, most = begin[first], end[first]
         last = first + 1
-        while last < begin.size and last - first < {group} and least <= begin[last] < most:
+        while last < begin.size and last - first < {group} and begin[last] < most:
             most = max(most, end[last])
             last += 1
         for tile in range(least, most, {tile}):
@@ -429,8 +427,7 @@ def find(event, begin, end, low, high, probes, limit, members, {arguments}):
                 start, stop = max(begin[number], tile), min(end[number], tile + {tile})
                 if start >= stop:
                     continue
-                own = event[number]
-                row = probes[own]
+                row = probes[event[number]]
                 {own}
                 {cut}
                 matches = 0
@@ -439,39 +436,73 @@ def find(event, begin, end, low, high, probes, limit, members, {arguments}):
                 if matches == 0:
                     continue
                 if found + matches > events.size:
-                    room = max(found + matches, 2 * events.size)
-                    events, found_members = grow(events, room), grow(found_members, room)
+                    events, members = grow_both(events, members, found + matches)
                 for place in range(stop - start):
                     if {holds}:
-                        events[found] = own
-                        found_members[found] = {member}
+                        events[found], members[found] = event[number], start + place
                         found += 1
         first = last
-    return first, events[:found], found_members[:found]
+    return first, events[:found], members[:found]
+"""
+
+#: The members of ranges that have a value between two, or one that is infinite.
+_BAND = """
+@loop
+def find(
+    first, last, limit, low, high, probes, least, most,
+    values, ordered, finite, present, table, scale, bits, {arguments}
+):
+    size, buckets = 1 << bits, 1 << (bits - {per_bucket})
+    events, members = np.empty(4096, np.int64), np.empty(4096, np.int64)
+    found = 0
+    for number in range(first, last):
+        if found >= limit:
+            return number, events[:found], members[:found]
+        begin, end = low[number], high[number]
+        below, above = least[number - first], most[number - first]
+        row = probes[number]
+        {own}
+        for chunk in range(begin >> bits, ((end - 1) >> bits) + 1):
+            if found + size > events.size:
+                events, members = grow_both(events, members, found + size)
+            start, stop = chunk << bits, finite[chunk]
+            place = start
+            missing = below - values[place]
+            if missing > 0 and place < stop:
+                # Values of earlier buckets are less than the least, those of later ones are not.
+                bucket = chunk * (buckets + 1)
+                if scale[chunk] > 0:
+                    bucket += np.int64(min(missing * scale[chunk], buckets - 1))
+                place = first_not_below(values, start + table[bucket], start + table[bucket + 1], below)
+            while place < present[chunk]:
+                if place < stop and values[place] > above:
+                    place = stop
+                    continue
+                member = ordered[place]
+                if begin <= member < end and {holds}:
+                    events[found], members[found] = number, member
+                    found += 1
+                place += 1
+    return last, events[:found], members[:found]
 """
 
 
 @lru_cache(128)
-def _load_loop(compiled: Compiled | None, of_left: bool, in_band: bool) -> Any:
-    """The loop over runs; in a band, members must lie in the range of the event besides."""
+def _load_loop(text: str, compiled: Compiled | None, of_left: bool) -> Any:
     looking = "left" if of_left else "right"
     names = [] if compiled is None else argument_names(compiled)
     own = [f"{name}_own = {name}[row]" for name, side in names if side == looking]
     cut = [f"{name}_cut = {name}[start:stop]" for name, side in names if side != looking]
-    holds = ", ".join(f"{name}_own" if side == looking else f"{name}_cut[place]" for name, side in names)
-    holds = f"test({holds})"
-    if in_band:
-        own.append("range_low = low[own]; range_high = high[own]")
-        cut.append("member_cut = members[start:stop]")
-        holds = f"(member_cut[place] >= range_low) & (member_cut[place] < range_high) & {holds}"
-    text = _LOOP.format(
+    of_member = "{}[member]" if text is _BAND else "{}_cut[place]"
+    values = [f"{name}_own" if side == looking else of_member.format(name) for name, side in names]
+    loop = _PAIRS + text.format(
         arguments=", ".join(name for name, _ in names),
         own="; ".join(own) or "pass",
         cut="; ".join(cut) or "pass",
-        holds=holds,
-        member="member_cut[place]" if in_band else "start + place",
+        holds=f"test({', '.join(values)})",
         tile=TILE,
         group=GROUP,
+        per_bucket=PER_BUCKET,
     )
     condition = "def test():\n    return True" if compiled is None else compiled.python
-    return load_text(AROUND_CONDITION.format(condition=condition, loop=text), "find")
+    return load_text(AROUND_CONDITION.format(condition=condition, loop=loop), "find")

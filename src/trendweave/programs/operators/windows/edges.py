@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.columns import read_only
 from trendweave.planning.operator_plans import RowCount, Window
 from trendweave.programs.operators.kernels.window_edges import find_time_windows
 from trendweave.rows.times import TimeType, as_steps, as_times, check_edges, steps_of
@@ -135,9 +134,7 @@ def time_windows(
     """
     if moment.size:
         check_windows((int(moment.min()), int(moment.max())), moment.size, starts.size - 1, window)
-    least, most = max(bounds[0], ALL_WINDOWS[0]), min(bounds[1], ALL_WINDOWS[1])
-    times, starts = read_only(moment), read_only(starts)
-    number, key, low, high = find_time_windows(times, starts, window.length, window.slide, least, most)
+    number, key, low, high = find_time_windows(moment, starts, window.length, window.slide, bounds)
     return WindowEdges(key, low, high, number)
 
 

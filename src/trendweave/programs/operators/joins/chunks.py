@@ -10,12 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.compiling import outer
-from trendweave.kernels.growing import grow
-from trendweave.kernels.searching import first_not_below
-
 #: A chunk has 2 ** so many times fewer buckets than members.
-_PER_BUCKET = 2
+PER_BUCKET = 2
 
 
 class Chunks(NamedTuple):
@@ -47,7 +43,7 @@ def sort_into_chunks(given: np.ndarray, bits: int) -> Chunks:
             never are.
         bits: A chunk has 2 ** so many members.
     """
-    size, buckets = 1 << bits, 1 << (bits - _PER_BUCKET)
+    size, buckets = 1 << bits, 1 << (bits - PER_BUCKET)
     starts = np.arange(0, given.size, size)
     members = np.full((starts.size, size), np.nan)
     members.ravel()[: given.size] = given
@@ -64,49 +60,3 @@ def sort_into_chunks(given: np.ndarray, bits: int) -> Chunks:
     table = counts.reshape(starts.size, buckets + 1).cumsum(axis=1)
     present = starts + np.count_nonzero(~np.isnan(lines), axis=1)
     return Chunks(lines.ravel(), members.ravel(), starts + finite, present, table.ravel().astype(np.int32), scale)
-
-
-@outer
-def find_runs(low, high, first, last, chunks, bits):
-    """Runs of members in the chunks of an event's range that have a value between two, or one that is infinite.
-
-    Args:
-        low: Per event, the first of its members.
-        high: Up to but without this one.
-        first: The least value that it looks for.
-        last: The largest.
-        chunks: The members.
-        bits: A chunk has 2 ** so many.
-
-    Returns:
-        The event of each run, its first place and the one behind its last; members outside the range are among them.
-    """
-    buckets = 1 << (bits - _PER_BUCKET)
-    size = 4 * low.size + 1024
-    event, begins, ends = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    found = 0
-    for number in range(low.size):
-        for chunk in range(low[number] >> bits, ((high[number] - 1) >> bits) + 1):
-            if found + 2 > size:
-                size *= 2
-                event, begins, ends = grow(event, size), grow(begins, size), grow(ends, size)
-            place, stop, present = chunk << bits, chunks.finite[chunk], chunks.present[chunk]
-            above = first[number] - chunks.values[place]
-            if above > 0 and place < stop:
-                # Values of earlier buckets are less than the least, those of later ones are not.
-                bucket = chunk * (buckets + 1)
-                if chunks.scale[chunk] > 0:
-                    bucket += np.int64(min(above * chunks.scale[chunk], buckets - 1))
-                start = place
-                place = first_not_below(
-                    chunks.values, start + chunks.table[bucket], start + chunks.table[bucket + 1], first[number]
-                )
-            event[found], begins[found] = number, place
-            while place < stop and chunks.values[place] <= last[number]:
-                place += 1
-            ends[found] = place
-            found += begins[found] < place
-            if stop < present:
-                event[found], begins[found], ends[found] = number, stop, present
-                found += 1
-    return event[:found], begins[:found], ends[:found]
