@@ -35,6 +35,14 @@ def test_text_is_exact_at_any_size(run, n):
     assert int(only(run(COUNT, repeated(n), numbers="text"))["count"]) == 2**n - 1
 
 
+@pytest.mark.parametrize("numbers", ["decimal", "text", "log2"])
+def test_trends_without_the_variable_of_the_group_change_no_number(run, numbers):
+    """A Q OR C S+: no event is a Q, so no trend lacks an S."""
+    events = repeated(60, v=pa.array([3] * 60))
+    found = only(run("RETURN COUNT(*) PATTERN (B Q OR A S+) GROUP-BY S.v", events, numbers=numbers))["count"]
+    assert found == {"decimal": Decimal(2**60 - 1), "text": str(2**60 - 1), "log2": math.log2(2**60 - 1)}[numbers]
+
+
 def test_decimal_is_exact_up_to_38_digits(run):
     assert count(run(COUNT, repeated(126))) == 2**126 - 1
     assert len(str(2**126 - 1)) == 38

@@ -296,6 +296,17 @@ def test_workloads_of_aggregates(watched: Watched) -> None:
     assert there.sharing.bursts_shared == here.sharing.bursts_shared
 
 
+def test_workloads_without_keys_in_common_are_split_by_time(watched: Watched) -> None:
+    workload = trendweave.workload(
+        {
+            "first": f"RETURN k, COUNT(*) PATTERN SEQ(A, B+) WHERE [k] GROUP-BY k {WINDOW}",
+            "second": f"RETURN COUNT(*) AS n PATTERN SEQ(B, C) WHERE [v] {WINDOW}",
+        }
+    )
+    assert in_some_order(workload.run(EVENTS, device="threads")) == in_some_order(workload.run(EVENTS))
+    assert watched.way == "time"
+
+
 def test_workloads_that_show_trends_stay_on_one_core(watched: Watched) -> None:
     workload = trendweave.workload({"a": QUERIES["trends"][0], "b": QUERIES["keys, windows"][0]})
     assert workload.run(EVENTS, device="threads").equals(workload.run(EVENTS))

@@ -95,6 +95,11 @@ class Needs:
     merged: tuple[Path, ...] = ()
     rule: str | None = None
 
+    @property
+    def own_keys(self) -> tuple[Path, ...]:
+        """Keys that prepared rows have by themselves: those of several families are columns of a shuffle."""
+        return self.together if len(self.families) <= 1 else ()
+
 
 @dataclass(frozen=True, slots=True)
 class TimeCut:

@@ -76,6 +76,7 @@ class _NumberWriter:
         if self.column.function == "AVG":
             return pa.array(self._average(component), pa.float64(), mask=unknown)
         if component.values.dtype == np.float64:
+            assert self.column.function != "COUNT" or self.numbers == "float64", "counts are whole numbers"
             return self._floats(component, unknown)
         return self._whole(component.values, unknown)
 

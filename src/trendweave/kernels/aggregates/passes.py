@@ -211,7 +211,7 @@ class Engine:
             numbers = Numbers.EXACT
         shape, overlapping = replace(shape, numbers=numbers), self.overlap > 1
         if not blocks.lanes.size or not self.count:
-            return np.zeros((0, shape.components)), np.ones(0, np.bool_)
+            return np.zeros((0, shape.components), NUMBER_TYPES.get(numbers, np.int64)), np.ones(0, np.bool_)
         if not overlapping and not shape.is_written:  # too large to be written out: as any other template
             found, of_blocks, _ = self.run(blocks, values[:, None, :], states, numbers)
             return found, of_blocks
@@ -224,7 +224,7 @@ class Engine:
         fits = run_fold(shape, (blocks.row_start, blocks.row_end), self.rows, values, vectors, interpreted)
         return sum_ends(shape, vectors), fits
 
-    def exact_pass(self, values: np.ndarray, states: np.ndarray) -> Sequence[np.ndarray]:
+    def exact_pass(self, values: np.ndarray, states: np.ndarray) -> np.ndarray | list:
         """Exact totals per window: the number of trends, then each linear component."""
         numbers = 1 + states.shape[0]
         blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))

@@ -129,7 +129,7 @@ def _tells_by_look(program: Program) -> bool:
     meet."""
     if not isinstance(program, WindowAggregates):
         return True
-    return bool(program.needs.together) or program.cut() is not None or evaluates(program)
+    return bool(program.needs.own_keys) or program.cut() is not None or evaluates(program)
 
 
 def _may_be_dealt(program: Program) -> bool:

@@ -93,7 +93,7 @@ def _look_at_join(program: Program, prepared: pa.Table) -> tuple[float | None, f
 
 def _count_keys(program: Program, prepared: pa.Table, rows: int) -> tuple[float, float]:
     """How many keys there are in all, and the share of the largest."""
-    paths = program.needs.together
+    paths = program.needs.own_keys
     if not paths or any(path[0] not in prepared.column_names for path in paths):
         return 1.0, 1.0
     columns = [prepared.column(path[0]) if len(path) == 1 else column_of(prepared, path) for path in paths]

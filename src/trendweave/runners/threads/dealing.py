@@ -45,7 +45,7 @@ def deal(
         by_time = deal_time(program, slices, pool, parts)
         if by_time is not None and by_time.largest * cores <= _UNEVEN:
             return by_time
-    by_keys = deal_keys(program.needs.together, slices, pool, parts)
+    by_keys = deal_keys(program.needs.own_keys, slices, pool, parts)
     if by_keys is not None and by_keys.largest * cores <= _UNEVEN:
         return by_keys
     by_time = deal_time(program, slices, pool, parts)

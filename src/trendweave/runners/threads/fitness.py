@@ -37,7 +37,7 @@ def why_on_one_core(program: Program) -> str | None:
             return "rows are ordered together (ORDER BY)"
         if isinstance(inner, TrendLists) and plan.having and not _is_counted(plan):
             return "trends that HAVING leaves out count for max_trends"
-    if not program.needs.together and program.cut() is None:
+    if not program.needs.own_keys and program.cut() is None:
         return "there are no keys, and time is not cut"
     return None
 
@@ -50,7 +50,7 @@ def _why_not_a_chain(chain: ChainedRows) -> str | None:
             return "trends that queries in a chain show count together"
         if not isinstance(one, KeptEvents) and (reason := why_on_one_core(one)) is not None:
             return reason
-    if not chain.needs.together and chain.cut() is None:
+    if not chain.needs.own_keys and chain.cut() is None:
         return "operators have no keys in common"
     return None
 
@@ -66,7 +66,7 @@ def _why_not_shared(program: Shared) -> str | None:
         return "rows are ordered together (ORDER BY)"
     if any(not isinstance(plan, Plan) or plan.finds_trends for plan in plans):
         return "of workloads, those of aggregates alone are dealt out"
-    if not program.needs.together and program.cut() is None:
+    if not program.needs.own_keys and program.cut() is None:
         return "queries have no keys in common, and time is not cut"
     return None
 
