@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from itertools import pairwise
 from time import process_time
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.cet_search import exhaustive, table_2
 from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import at_least, at_most, duration
 from benchmarks.timing import interleaved, median_seconds
 from trendweave import datasets, query, warm_up
-from trendweave.programs.trends.lists.graphlet_plan import Costs, branch_and_bound, greedy
 
 CHAIN = "PATTERN Check c+ WHERE c.status = 'notcovered' AND c.destination = NEXT(c).source"
 MANY = 10**9
@@ -138,43 +135,3 @@ def sample_trends(repeat: int) -> list[ResultRow]:
         note = f"{count:,} events, 2^{trends:,.0f} trends in a window"
         rows.append(at_most(f"SAMPLE, 1000 trends, {name}", "time", seconds, "s", 10, note))
     return rows
-
-
-@workload("graphlet-optimiser")
-def graphlet_optimiser(repeat: int) -> list[ResultRow]:
-    """Branch and bound against exhaustive search, greedy against branch and bound (CET, Figures 15 to 17)."""
-    random = np.random.Generator(np.random.PCG64(3))
-    rows = []
-    for atoms in (10, 14, 18):
-        sizes = random.integers(1, 5, atoms).tolist()
-        costs = table_2(sizes, [[max(0, j - i) for j in range(atoms + 1)] for i in range(atoms)])
-        limit = _limit(costs, 4)
-        best, every, quick = branch_and_bound(costs, limit), exhaustive(costs, limit), greedy(costs, limit)
-        assert best is not None
-        assert every is not None
-        assert quick is not None
-        assert np.isclose(costs.work_of(best), costs.work_of(every))
-        seconds = interleaved(
-            {
-                "b&b": lambda costs=costs, limit=limit: branch_and_bound(costs, limit),
-                "exhaustive": lambda costs=costs, limit=limit: exhaustive(costs, limit),
-                "greedy": lambda costs=costs, limit=limit: greedy(costs, limit),
-            },
-            min(repeat, 3),
-        )
-        name = f"{atoms} atomic graphlets"
-        told = ", ".join(f"{way} {duration(took)}" for way, took in seconds.items())
-        rows += [
-            at_least(name, "exhaustive / b&b", seconds["exhaustive"] / seconds["b&b"], "x", None,
-                     f"{told}; the paper: two orders of magnitude"),
-            at_least(name, "b&b / greedy", seconds["b&b"] / seconds["greedy"], "x", None, "the paper: up to 4-fold"),
-            at_most(name, "work of greedy's plan / of b&b's", costs.work_of(quick) / costs.work_of(best), "x", None,
-                    "the paper: up to 2.8-fold in time"),
-        ]  # fmt: skip
-    return rows
-
-
-def _limit(costs: Costs, graphlets: int) -> float:
-    """Memory that about so many graphlets need."""
-    cuts = [round(place * costs.atoms / graphlets) for place in range(graphlets + 1)]
-    return sum(costs.memory[i][j] for i, j in pairwise(cuts))

@@ -12,7 +12,9 @@ import pytest
 
 import trendweave
 from trendweave.kernels.lists.sample import WindowSampler
-from trendweave.programs.trends.program import bind_trends
+from trendweave.programs.program import EVERYTHING
+from trendweave.programs.trends.detection import DEFAULTS
+from trendweave.programs.trends.program import bind_trends, count_and_list
 
 KEYS = np.random.Generator(np.random.PCG64(7)).integers(0, 2**64, 20_000, np.uint64)
 QUERIES = (
@@ -34,7 +36,7 @@ def events(count: int) -> pa.Table:
 def sampler(query: str, table: pa.Table) -> WindowSampler:
     plan = trendweave.query(f"RETURN TRENDS(x) {query} SAMPLE 1").plan
     bound = bind_trends(plan, table.schema, "time", "type", "decimal")
-    listing = bound.show(bound.prepare(table)[0]).listing
+    listing = count_and_list(bound, bound.prepare(table)[0], EVERYTHING, DEFAULTS)
     (part,) = listing.graphs.parts()
     return WindowSampler(part.graph, part.steps, 0, 0, listing.graphs.mode)
 
@@ -69,7 +71,7 @@ def test_complete_trends_are_equally_likely() -> None:
     table = pa.table({"time": np.arange(12) // 3, "type": ["A"] * 12, "x": [0, 1, 2] * 4})
     plan = trendweave.query("PATTERN A+ WHERE A.x <= NEXT(A).x SAMPLE 1").plan
     bound = bind_trends(plan, table.schema, "time", "type", "decimal")
-    listing = bound.show(bound.prepare(table)[0]).listing
+    listing = count_and_list(bound, bound.prepare(table)[0], EVERYTHING, DEFAULTS)
     (part,) = listing.graphs.parts()
     source = WindowSampler(part.graph, part.steps, 0, 0, listing.graphs.mode)
     complete = trendweave.query("PATTERN A+ WHERE A.x <= NEXT(A).x").iter(table)

@@ -19,7 +19,7 @@ from trendweave.kernels.loops.vectors import Numbers
 from trendweave.planning.plan import Kernel, Plan, Way
 from trendweave.programs.trends.kernel_inputs import WAYS
 from trendweave.programs.trends.lists import contiguous as contiguous_lists
-from trendweave.programs.trends.lists import graph_counts as list_counts
+from trendweave.programs.trends.lists import walking as list_counts
 
 PLANS = sorted((Path(__file__).parent / "fixtures" / "plans").glob("*.txt"))
 TEXTS = {"status": "notcovered", "kind": "Pool"}

@@ -23,6 +23,7 @@ from tests.reference.trend_rows import each_rows, shown_text, trend_rows
 from tests.runners.reference_tables import rows_of, table_of
 from tests.runners.test_trends_against_reference import counted, planned
 from trendweave.programs.trends.lists import contiguous as lists
+from trendweave.programs.trends.lists import walking
 
 V_SHAPE = (
     "PATTERN SEQ(Stock A, Stock B+, Stock C+) SEMANTICS contiguous WHERE [k] AND A.x > B.x AND B.x > NEXT(B).x "
@@ -33,8 +34,8 @@ V_SHAPE = (
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lists, "ROWS_AT_ONCE", 4)
-    monkeypatch.setattr(lists, "TRENDS_AT_ONCE", 3)
-    monkeypatch.setattr(lists, "VERTICES_AT_ONCE", 5)
+    monkeypatch.setattr(walking, "TRENDS_AT_ONCE", 3)
+    monkeypatch.setattr(walking, "VERTICES_AT_ONCE", 5)
 
 
 @hs.composite

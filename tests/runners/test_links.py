@@ -34,8 +34,14 @@ def test_states_come_after_those_that_lead_to_them() -> None:
 
     order, repeats = order_states(Template(np.arange(5), nothing, nothing, source, target))
 
-    assert order == [3, 1, 0, 2, 4]
-    assert repeats.tolist() == [False, True, True, False, True]
+    # As 2 and 4 lead to each other, no order of all is better than that of their numbers.
+    assert order == [0, 1, 2, 3, 4]
+    assert repeats.tolist() == [True, True, True, False, False]
+
+    order, repeats = order_states(Template(np.arange(5), nothing, nothing, source[:5], target[:5]))
+
+    assert [order.index(state) for state in (3, 1, 0, 2, 4)] == [0, 1, 2, 3, 4]
+    assert repeats.tolist() == [False, True, False, False, False]
 
 
 @pytest.mark.parametrize("offset", [0, 2**60])

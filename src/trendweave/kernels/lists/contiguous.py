@@ -51,16 +51,16 @@ class Automaton:
     transitions: tuple[tuple[int, int], ...]
 
     @property
-    def states(self) -> int:
-        """How many states there are."""
-        return len(self.variable)
+    def states(self) -> range:
+        """The states."""
+        return range(len(self.variable))
 
     def write_tables(self) -> str:
         """The tables that loops look states and transitions up in."""
         targets, sources = [t for _, t in self.transitions], [s for s, _ in self.transitions]
-        leaving = [sum(1 << t for t, s in enumerate(sources) if s == state) for state in range(self.states)]
-        first = [sources.index(state) if state in sources else 0 for state in range(self.states)]
-        final = [state in self.final for state in range(self.states)]
+        leaving = [sum(1 << t for t, s in enumerate(sources) if s == state) for state in self.states]
+        first = [sources.index(state) if state in sources else 0 for state in self.states]
+        final = [state in self.final for state in self.states]
         names = {"VARIABLE": self.variable, "TARGET": targets or [0], "LEAVING": leaving, "FIRST": first}
         return "".join(f"{name} = {tuple(values)!r}\n" for name, values in (names | {"IS_FINAL": final}).items())
 
@@ -73,10 +73,10 @@ def _put_totals(text: Text, name: str, values: list[str]) -> None:
 def _rows_back(text: Text, automaton: Automaton, beyond: str, fresh: list[str]) -> Iterator[None]:
     """Lines for each row of a range, from late to early: `w` is a number of each state, `b` that of the row behind it,
     of which there is none `beyond` the range; `bits` are the steps between them."""
-    _put_totals(text, "w", [beyond] * automaton.states)
+    _put_totals(text, "w", [beyond for _ in automaton.states])
     with text.block("for row in range(stop - 1, base - 1, -1)"):
         text.put("bits = steps[row + 1] if row + 1 < stop else 0")
-        _put_totals(text, "b", [f"w{state}" for state in range(automaton.states)])
+        _put_totals(text, "b", [f"w{state}" for state in automaton.states])
         _put_totals(text, "w", fresh)
         yield
 
@@ -86,7 +86,7 @@ def write_count(automaton: Automaton, prunes: bool) -> Loop:
     """The loop that counts the trends of each range: floats, exact below 2^53. `w` is how many ways to an end there
     are. `prunes`, where no row is in two ranges: steps and beginnings that lead to no end are taken out."""
     text, takes = Text(), ("steps", "begins", "low", "high", "counts")
-    final = ["1.0" if state in automaton.final else "0.0" for state in range(automaton.states)]
+    final = ["1.0" if state in automaton.final else "0.0" for state in automaton.states]
     with text.block_of("count_contiguous", takes):
         with text.block("for r in range(low.size)"):
             text.put("heed_stop()", "base, stop, total = low[r], high[r], 0.0")
@@ -107,19 +107,26 @@ def write_count(automaton: Automaton, prunes: bool) -> Loop:
     return load_loop(text, "count_contiguous", takes)
 
 
+def _find_ends(text: Text, automaton: Automaton, first: bool, place: str) -> None:
+    """Lines that find, per row of a range and state, the first (or the last) row at which a trend can end that has got
+    there; where none can, NO_END, or -1."""
+    none, better = (str(NO_END), "<") if first else ("-1", ">")
+    with _rows_back(text, automaton, none, ["row" if state in automaton.final else none for state in automaton.states]):
+        text.put("heed_stop()")
+        with text.block("if bits"):
+            for t, (source, target) in enumerate(automaton.transitions):
+                with text.block(f"if bits & {1 << t} and b{target} {better} w{source}"):
+                    text.put(f"w{source} = b{target}")
+        text.put(*(f"ahead[{place}, {state}] = w{state}" for state in automaton.states))
+
+
 @lru_cache(64)
 def write_ends(automaton: Automaton) -> Loop:
     """The loop that finds, per row and state, the first row at which a trend can end that has got there, or NO_END."""
     text, takes = Text(), ("steps", "ahead")
-    final = ["row" if state in automaton.final else str(NO_END) for state in range(automaton.states)]
     with text.block_of("find_ends", takes):
         text.put("base, stop = 0, steps.size")
-        with _rows_back(text, automaton, str(NO_END), final):
-            with text.block("if bits"):
-                for t, (source, target) in enumerate(automaton.transitions):
-                    with text.block(f"if bits & {1 << t} and b{target} < w{source}"):
-                        text.put(f"w{source} = b{target}")
-            text.put(*(f"ahead[row, {state}] = w{state}" for state in range(automaton.states)))
+        _find_ends(text, automaton, first=True, place="row")
         text.put("return 0")
     return load_loop(text, "find_ends", takes)
 
@@ -210,39 +217,25 @@ def write_take(automaton: Automaton, rule: Rule) -> Loop:
     """The loop that fills buffers with the trends that AFTER MATCH or PER START take: of each beginning that is left
     the one that ends last (or first), and of those the one whose variables have the least numbers, from the first on.
 
-    When a range is new it is gone over from late to early: `onward` is then the state that a trend goes on with, -1
-    where it ends, -2 where no end can be reached; `end` is the row of the end per state in which trends begin. Returns
-    as the walk does; `place` is the range and the first row.
+    When a range is new it is gone over from late to early, for the last (or first) end `ahead` of each row and state.
+    Returns as the walk does; `place` is the range and the first row.
     """
     text = Text()
-    takes = ("steps", "begins", "low", "high", "onward", "end", "place")
+    takes = ("steps", "begins", "low", "high", "ahead", "place")
     takes += ("found_range", "found_last", "starts", "variables")
+    better, none = ("<", NO_END) if rule.shortest else (">", -1)
     with text.block_of("take_contiguous", takes):
         text.put("r, first = place[0], place[1]", "trends, used = 0, 0", "starts[0] = 0")
         with text.block("while r < low.size"):
             text.put("base, stop = low[r], high[r]")
             with text.block("if first < 0"):
                 text.put("first = base")
-                with _rows_back(text, automaton, "-1", ["-1"] * automaton.states):
-                    text.put("heed_stop()")
-                    _put_totals(text, "n", ["-2"] * automaton.states)
-                    for t, (source, target) in enumerate(automaton.transitions):
-                        better = f"b{target} > w{source}"
-                        if rule.shortest:
-                            better = f"b{target} >= 0 and (w{source} < 0 or b{target} < w{source})"
-                        with text.block(f"if bits & {1 << t} and {better}"):
-                            text.put(f"w{source}, n{source} = b{target}, {target}")
-                    for state in automaton.final:
-                        with text.block_if(None if rule.shortest else f"w{state} < 0"):
-                            text.put(f"w{state}, n{state} = row, -1")
-                    text.put(*(f"onward[row - base, {state}] = n{state}" for state in range(automaton.states)))
-                    text.put(*(f"end[row - base, {i}] = w{state}" for i, state in enumerate(automaton.starting)))
+                _find_ends(text, automaton, rule.shortest, "row - base")
             with text.block("while first < stop"):
-                text.put("heed_stop()", "bits, now, far = begins[first], -1, -1")
-                for i, state in enumerate(automaton.starting):
-                    text.put(f"last = end[first - base, {i}]")
-                    better = "last < far" if rule.shortest else "last > far"
-                    with text.block(f"if bits & {1 << state} and last >= 0 and (now < 0 or {better})"):
+                text.put("heed_stop()", f"bits, now, far = begins[first], -1, {none}")
+                for state in automaton.starting:
+                    text.put(f"last = np.int64(ahead[first - base, {state}])")
+                    with text.block(f"if bits & {1 << state} and last {better} far"):
                         text.put(f"now, far = {state}, last")
                 with text.block("if now < 0"):
                     text.put("first += 1", "continue")
@@ -256,7 +249,11 @@ def write_take(automaton: Automaton, rule: Rule) -> Loop:
                         once = " and named < 0" if rule.kind == TO_FIRST else ""
                         with text.block(f"if VARIABLE[now] == {rule.variable}{once}"):
                             text.put("named = first + i")
-                    text.put("now = np.int64(onward[first - base + i, now])")
+                    with text.block("if first + i < far"):
+                        text.put("row, t = first + i + 1, FIRST[now]")
+                        with text.block("while not (steps[row] >> t) & 1 or ahead[row - base, TARGET[t]] != far"):
+                            text.put("t += 1")
+                        text.put("now = TARGET[t]")
                 text.put("trends += 1", "used += depth", "starts[trends] = used")
                 text.put("first += depth" if rule.kind == PAST_LAST else "first = max(first + 1, named)")
             text.put("r += 1", "first = -1")

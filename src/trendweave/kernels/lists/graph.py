@@ -29,7 +29,6 @@ from trendweave.kernels.inputs import (
     Selection,
     Template,
 )
-from trendweave.kernels.pair_test import pair_holds
 from trendweave.kernels.searching import first_not_below
 from trendweave.kernels.stopping import heed_stop, is_to_stop
 
@@ -83,22 +82,6 @@ def find_bounds(graph: TrendGraph | Rows, segment: np.ndarray, window: np.ndarra
 
 
 @inner
-def _order_by_keys(keys, values, place, ordered):
-    for i in range(keys.size):
-        ordered[place[keys[i]]] = values[i]
-        place[keys[i]] += 1
-
-
-def order_by_keys(keys: np.ndarray, values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Order values by their keys, which are below `count`; those of one key stay in their order. Returns where those of
-    each key begin, with the end of the last, and the values."""
-    starts, ordered = np.zeros(count + 1, np.int64), np.empty(keys.size, np.int32)
-    np.cumsum(np.bincount(keys, minlength=count), out=starts[1:])
-    _order_by_keys(keys, values, starts[:-1].copy(), ordered)
-    return starts, ordered
-
-
-@inner
 def _list_windows(starts, first, last, segment, window):
     found = 0
     for s in range(starts.size - 1):
@@ -145,7 +128,8 @@ def is_edge(steps, graph, u, v):
         return False
     if steps.selection == CONTIGUOUS and graph.tick[u] + 1 != graph.tick[v]:
         return False
-    if graph.tick[u] < guard_at(steps, transition, graph.row[v]):
+    guard = steps.guard[transition]
+    if guard >= 0 and graph.tick[u] < steps.guards[guard, graph.row[v]]:
         return False
     return accepts(steps, transition, graph.row[u], graph.row[v])
 
@@ -204,7 +188,7 @@ class Steps(NamedTuple):
     operator: np.ndarray  # int64[.]
     codes: np.ndarray  # int64[., n]
     guards: np.ndarray  # int64[., n]: ticks before which predecessors of a row are out
-    pairs: np.ndarray
+    pairs: np.ndarray  # int64[., 4]: columns of the codes of both rows, where their answers begin, and width of a line
     answers: np.ndarray
     variable: np.ndarray  # int64[q]
     selection: int
@@ -289,14 +273,11 @@ def accepts(steps, transition, previous, following):
         if not compares(steps.operator[t], codes[steps.previous[t], previous], codes[steps.following[t], following]):
             return False
     pair = steps.pair[transition]
-    return pair < 0 or pair_holds(steps.pairs, pair, steps.answers, codes, previous, following)
-
-
-@inlined_late
-def guard_at(steps, transition, row):
-    """The tick before which predecessors of a row are out."""
-    guard = steps.guard[transition]
-    return np.int64(np.iinfo(np.int64).min) if guard < 0 else steps.guards[guard, row]
+    if pair < 0:
+        return True
+    # What GRETA decides anew for each edge was decided once for each pair of different values.
+    line = steps.pairs[pair, 2] + codes[steps.pairs[pair, 0], previous] * steps.pairs[pair, 3]
+    return steps.answers[line + codes[steps.pairs[pair, 1], following]] != 0
 
 
 #: Which paths are trends to show: all of them, those of the reduced graph, or those that pass a check at each step.
@@ -386,14 +367,8 @@ def mark_ends_behind(graph, steps, low, high, marks):
             marks[u] |= END_BEHIND
 
 
-def reduce_edges(edge_starts: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """See `_reduce_edges`."""
-    starts, used, kept = _reduce_edges(edge_starts, edges)
-    return starts, kept[:used].copy()
-
-
 @outer
-def _reduce_edges(edge_starts, edges):
+def reduce_edges(edge_starts, edges):
     """Only the edges p -> e for which no path leads from p to e over a third vertex (CET, Definition 4: events that
     are adjacent in a complete trend).
 
@@ -439,7 +414,7 @@ def _reduce_edges(edge_starts, edges):
             for i in range((used - first) // 2):
                 kept[first + i], kept[used - 1 - i] = kept[used - 1 - i], kept[first + i]
         kept_starts[e + 1] = used
-    return kept_starts, used, kept
+    return kept_starts, kept[:used].copy()
 
 
 @inner

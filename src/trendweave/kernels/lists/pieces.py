@@ -77,13 +77,15 @@ def extend_piece(vertices, starts, k, v, used):
     return used + 1
 
 
-def build_pieces(edge_starts, edges, begins, base, cuts, total, total_size) -> Pieces:
-    """All pieces of the graphlets `cuts[i]:cuts[i + 1]`, of which there are `total`, with `total_size` vertices."""
-    return Pieces(*_build_pieces(edge_starts, edges, begins, base, cuts, total, total_size), base)
+def build_pieces(graph, begins, cuts, total, total_size, in_order=True) -> Pieces:
+    """All pieces of the graphlets `cuts[i]:cuts[i + 1]`, of which there are `total`, with `total_size` vertices. Unless
+    `in_order`, every event is compared with the last event of every piece so far (CET, Algorithm 1, the baseline)."""
+    return Pieces(*_build_pieces(graph, begins, cuts, total, total_size, in_order), int(cuts[0]))
 
 
 @outer
-def _build_pieces(edge_starts, edges, begins, base, cuts, total, total_size):
+def _build_pieces(graph, begins, cuts, total, total_size, in_order):
+    base = cuts[0]
     count = cuts[-1] - base
     first = np.zeros(count + 1, np.int64)
     starts = np.zeros(total + 1, np.int64)
@@ -97,15 +99,21 @@ def _build_pieces(edge_starts, edges, begins, base, cuts, total, total_size):
                 break
             graphlet_start[v - base] = low
             entered = begins[v]
-            for i in range(edge_starts[v], edge_starts[v + 1]):
-                u = edges[i]
+            for i in range(graph.edge_starts[v], graph.edge_starts[v + 1]):
+                u = graph.edges[i]
                 if u < low:
                     entered = True
-                    continue
-                for k in range(first[u - base], first[u - base + 1]):
-                    used = extend_piece(vertices, starts, k, v, used)
-                    number += 1
-                    starts[number] = used
+                elif in_order:
+                    for k in range(first[u - base], first[u - base + 1]):
+                        used = extend_piece(vertices, starts, k, v, used)
+                        number += 1
+                        starts[number] = used
+            if not in_order:
+                for k in range(first[low - base], number):
+                    if has_edge(graph, vertices[starts[k + 1] - 1], v):
+                        used = extend_piece(vertices, starts, k, v, used)
+                        number += 1
+                        starts[number] = used
             if entered:
                 vertices[used] = v
                 used += 1
@@ -113,39 +121,6 @@ def _build_pieces(edge_starts, edges, begins, base, cuts, total, total_size):
                 starts[number] = used
             first[v - base + 1] = number
     return first, starts, vertices, graphlet_start
-
-
-def extend_all(graph, begins, low, high, total, total_size) -> Pieces:
-    """The same pieces of one graphlet, found without the graph's order: every event is compared with the last event of
-    every piece so far (CET, Algorithm 1, the baseline)."""
-    return Pieces(*_extend_all(graph, begins, low, high, total, total_size), low)
-
-
-@outer
-def _extend_all(graph, begins, low, high, total, total_size):
-    first = np.zeros(high - low + 1, np.int64)
-    starts = np.zeros(total + 1, np.int64)
-    vertices = np.empty(total_size, np.int32)
-    number, used = 0, 0
-    for v in range(low, high):
-        if is_to_stop():
-            break
-        entered = begins[v]
-        for i in range(graph.edge_starts[v], graph.edge_starts[v + 1]):
-            if graph.edges[i] < low:
-                entered = True
-        for k in range(number):
-            if has_edge(graph, vertices[starts[k + 1] - 1], v):
-                used = extend_piece(vertices, starts, k, v, used)
-                number += 1
-                starts[number] = used
-        if entered:
-            vertices[used] = v
-            used += 1
-            number += 1
-            starts[number] = used
-        first[v - low + 1] = number
-    return first, starts, vertices, np.full(high - low, low)
 
 
 @inlined_late

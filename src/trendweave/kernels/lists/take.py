@@ -2,8 +2,8 @@
 
 From late to early each vertex learns how the first of its trends goes on (`onward`) and where it ends (`end`), so a
 beginning costs as much as the trend that is taken of it, and one that is taken away costs nothing. Where each trend has
-a window that stands at its first event, that is done once for a segment, and a beginning whose trend does not end in
-its window is searched inside of it.
+a window that stands at its first event, that is done once for a segment, and again inside of the window of a beginning
+whose trend does not end there.
 
 Where conditions on whole matches choose among the trends of a beginning, the first of each is folded and judged
 elsewhere; only where it fails are the others walked, folded as they grow. A *candidate* is a trend of a beginning,
@@ -32,7 +32,7 @@ _NEVER = 2**63 - 1
 #: What loops know of vertices: what follows each in order of time, variable and place; and per vertex `onward` and
 #: `end`, or -1.
 _GRAPH = ("tick", "window_first", "end_until", "follow_starts", "follow", "row", "variable")
-_WAYS = ("onward", "end", "reach", "near_onward", "near_end", "seen")
+_WAYS = ("onward", "end", "reach", "near_onward", "near_end")
 _ENTRIES = ("start_from", "entry_segment", "entry_window", "entry_low", "entry_high", "limit", "segment_starts")
 
 
@@ -68,82 +68,58 @@ class _Writer:
         self.shape, self.text = shape, Text()
         self.folds = FoldText(self.text, shape.folds)
         self.is_inside = "window_first[{0}] <= window and window <= end_until[{0}]"
+        #: Whether folds are carried from each vertex to those before it.
+        self.carries = bool(shape.folds) and not shape.from_first
+        stack = (*self.folds.takes, "stack", "stack_real") if shape.folds else ()
+        self.read_by_advance = ("window", *_GRAPH, "reach", "path", "cursor", *stack)
 
     def better(self, one: str, other: str) -> str:
         return f"tick[{one}] {'<' if self.shape.rule.shortest else '>'} tick[{other}]"
 
-    def write_ways(self, folds: FoldText) -> None:
-        """From late to early over the vertices `first` to `stop`, ends in a window."""
-        text, from_first = self.text, self.shape.from_first
-        with text.block("for v in range(stop - 1, first - 1, -1)"):
-            text.put("heed_stop()")
-            text.put(f"ends = end_until[v] != {-_NEVER}" if from_first else "ends = end_until[v] >= window")
-            text.put("best, last = -1, -1")
-            with text.block("for i in range(follow_starts[v], follow_starts[v + 1])"):
-                text.put("w = np.int64(follow[i])")
-                with text.block("if w < stop and end[w] >= 0"):
-                    with text.block(f"if best < 0 or {self.better('end[w]', 'last')}"):
-                        text.put("best, last = w, np.int64(end[w])")
-            with text.block("if ends" if self.shape.rule.shortest else "if ends and best < 0"):
-                text.put("best, last = -1, v")
-            text.put("onward[v], end[v] = best, last")
-            if folds.shape and not from_first:
-                with text.block("if last >= 0"):
-                    with text.block("if best >= 0"):
-                        folds.copy(_ahead("best"), _ahead("v"))
-                    with text.block("else"):
-                        folds.begin(_ahead("v"))
-                    folds.grow(_ahead("v"), "row[v]", "variable[v]", in_front=True)
-
-    def open_entry(self, known: str, folds: FoldText) -> None:
-        """Find the ways of a new entry, unless it is known."""
-        text = self.text
-        if self.shape.from_first:
-            with text.block(f"if {known} != segment"):
-                text.put("first, stop = segment_starts[segment], segment_starts[segment + 1]")
-                self.write_ways(folds)
-                text.put(f"{known} = segment")
-        else:
-            with text.block(f"if {known} != entry"):
-                text.put("first, stop = low, high")
-                self.write_ways(folds)
-                text.put(f"{known} = entry")
-
-    def write_search(self) -> None:
-        """The end of the first trend from a vertex inside a window, or -1; `near` then has its way. What they `reach`
-        keeps the search from going where no trend of the window ends."""
-        text = self.text
-        with text.block_of("search", ("start", "window", "number", *_GRAPH[:5], *_WAYS[2:])):
-            text.put("seen[start] = number", "far, v, best = start, start, -1")
-            sooner = " and not (best >= 0 and tick[v] > best)" if self.shape.rule.shortest else ""
-            with text.block(f"while v <= far{sooner}"):
-                with text.block("if seen[v] == number"):
-                    with text.block(f"if {self.is_inside.format('v')}"):
-                        text.put("best = tick[v]")
-                    with text.block("for i in range(follow_starts[v], follow_starts[v + 1])"):
-                        text.put("w = np.int64(follow[i])")
-                        with text.block("if window_first[w] <= window and reach[w] <= window"):
-                            text.put("seen[w] = number", "far = max(far, w)")
-                text.put("v += 1")
-            with text.block("if best < 0"):
-                text.put("return -1")
-            with text.block("for v in range(far, start - 1, -1)"):
-                with text.block("if seen[v] != number or tick[v] > best"):
-                    text.put("continue")
-                text.put("near_onward[v], near_end[v] = -1, -1")
-                with text.block("if tick[v] == best"):
-                    with text.block(f"if {self.is_inside.format('v')}"):
-                        text.put("near_end[v] = v")
-                    text.put("continue")
+    def write_ways(self) -> None:
+        """From late to early over the vertices `first` to `stop`, ends in a window or later ones."""
+        text, folds = self.text, self.folds
+        with text.block_of("find_ways", ("first", "stop", "window", "onward", "end", *self.read_by_ways)):
+            with text.block("for v in range(stop - 1, first - 1, -1)"):
+                text.put("heed_stop()", "ends, best, last = end_until[v] >= window, -1, -1")
                 with text.block("for i in range(follow_starts[v], follow_starts[v + 1])"):
                     text.put("w = np.int64(follow[i])")
-                    # All that are left end at one tick, and come in order.
-                    with text.block(
-                        "if near_end[v] < 0 and seen[w] == number and tick[w] <= best and near_end[w] >= 0"
-                    ):
-                        text.put("near_onward[v], near_end[v] = w, near_end[w]")
-            text.put("return np.int64(near_end[start])")
+                    with text.block("if w < stop and end[w] >= 0"):
+                        with text.block(f"if best < 0 or {self.better('end[w]', 'last')}"):
+                            text.put("best, last = w, np.int64(end[w])")
+                with text.block("if ends" if self.shape.rule.shortest else "if ends and best < 0"):
+                    text.put("best, last = -1, v")
+                text.put("onward[v], end[v] = best, last")
+                if self.carries:
+                    with text.block("if last >= 0"):
+                        with text.block("if best >= 0"):
+                            folds.copy(_ahead("best"), _ahead("v"))
+                        with text.block("else"):
+                            folds.begin(_ahead("v"))
+                        folds.grow(_ahead("v"), "row[v]", "variable[v]", in_front=True)
         text.put("", "")
+
+    @property
+    def read_by_ways(self) -> tuple[str, ...]:
+        """What else is read and written where ways are found."""
+        folded = ("row", "variable", *self.folds.takes, "ahead", "ahead_real") if self.carries else ()
+        return ("tick", "end_until", "follow_starts", "follow", *folded)
+
+    def find_ways(self, first: str, stop: str, window: str, near: str = "") -> None:
+        asked = ", ".join((first, stop, window, f"{near}onward", f"{near}end", *self.read_by_ways))
+        self.text.put(f"find_ways({asked})")
+
+    def open_entry(self, known: str) -> None:
+        """Find the ways of a new entry, unless it is known."""
+        if self.shape.from_first:
+            with self.text.block(f"if {known} != segment"):
+                bounds = "segment_starts[segment]", "segment_starts[segment + 1]"
+                self.find_ways(*bounds, str(1 - _NEVER))
+                self.text.put(f"{known} = segment")
+        else:
+            with self.text.block(f"if {known} != entry"):
+                self.find_ways("low", "high", "window")
+                self.text.put(f"{known} = entry")
 
     def find_end(self, v: str) -> None:
         """The end of the first trend of a beginning, `last`, and how it is found, `how`."""
@@ -153,16 +129,23 @@ class _Writer:
             with text.block(f"if last >= 0 and not ({self.is_inside.format('last')})"):
                 text.put("last = -1")
                 with text.block(f"if reach[{v}] <= window"):
-                    text.put("state[3] += 1", f"last, how = {self.search(v)}, {SEARCHED}")
+                    self.search(v)
+                    text.put(f"last, how = np.int64(near_end[{v}]), {SEARCHED}")
 
-    def search(self, v: str) -> str:
-        return f"search({v}, window, state[3], {', '.join((*_GRAPH[:5], *_WAYS[2:]))})"
-
-    def write_advance(self, folds: FoldText) -> None:
-        """From a path of so many vertices to the next candidate; how many it has, 0 where there is none."""
+    def search(self, v: str) -> None:
+        """The ways inside a window, from a vertex to the last end that is reached from it."""
         text = self.text
-        takes = ("depth", "window", *_GRAPH, "reach", "path", "cursor", *_fold_takes(folds))
-        with text.block_of("advance", takes):
+        text.put("far = high")
+        if not self.shape.rule.shortest:
+            text.put(f"far = min(end[{v}] + 1, high)")
+            with text.block(f"while far < high and tick[far] == tick[end[{v}]]"):
+                text.put("far += 1")
+        self.find_ways(v, "far", "window", "near_")
+
+    def write_advance(self) -> None:
+        """From a path of so many vertices to the next candidate; how many it has, 0 where there is none."""
+        text, folds = self.text, self.folds
+        with text.block_of("advance", ("depth", *self.read_by_advance)):
             with text.block("while depth > 0"):
                 text.put("heed_stop()", "v, w = path[depth - 1], -1")
                 text.put("i, stop = cursor[depth - 1], follow_starts[v + 1]")
@@ -182,21 +165,20 @@ class _Writer:
             text.put("return 0")
         text.put("", "")
 
-    def begin_path(self, v: str, folds: FoldText) -> None:
+    def begin_path(self, v: str) -> None:
         """Begin a path with its first candidate."""
-        text = self.text
+        text, folds = self.text, self.folds
         text.put(f"path[0], cursor[0], depth = {v}, follow_starts[{v}], 1")
         folds.begin(_stack("0"))
         folds.grow(_stack("0"), f"row[{v}]", f"variable[{v}]")
         with text.block(f"if not ({self.is_inside.format(v)})"):
-            self.advance(folds)
+            self.advance()
 
-    def advance(self, folds: FoldText) -> None:
-        asked = ", ".join(("window", *_GRAPH, "reach", "path", "cursor", *_fold_takes(folds)))
-        self.text.put(f"depth = advance(depth, {asked})")
+    def advance(self) -> None:
+        self.text.put(f"depth = advance(depth, {', '.join(self.read_by_advance)})")
 
     @contextmanager
-    def beginnings(self, folds: FoldText) -> Iterator[None]:
+    def beginnings(self) -> Iterator[None]:
         """Lines for each time of each entry with which trends may begin, the vertices `at` to `stop`."""
         text, from_first = self.text, self.shape.from_first
         with text.block("while entry < entry_low.size"):
@@ -207,7 +189,7 @@ class _Writer:
                 fresh = "entry == 0 or segment != entry_segment[entry - 1]"
                 with text.block_if(fresh if from_first else None):
                     text.put("until = limit[entry]")
-                self.open_entry("known", folds)
+                self.open_entry("known")
             # In windows that stand at first events nothing begins later.
             with text.block(f"while at < high{' and tick[at] == tick[low]' if from_first else ''}"):
                 text.put("heed_stop()", "stop = at + 1")
@@ -218,10 +200,9 @@ class _Writer:
 
     def write_take(self) -> Loop:
         shape, text, folds = self.shape, self.text, self.folds
-        if shape.from_first:
-            self.write_search()
+        self.write_ways()
         if shape.judged:
-            self.write_advance(folds)
+            self.write_advance()
         takes = [*_GRAPH, "place", *_WAYS, *_ENTRIES, "gone", "path", "state", "found_entry", "starts", "vertices"]
         if shape.folds:
             takes += [*folds.takes, "ahead", "ahead_real", "whole", "real"]
@@ -229,11 +210,11 @@ class _Writer:
             takes += ["cursor", "decided", "decided_end", "decided_how"]
             takes += ["stack", "stack_real"] * bool(shape.folds)
         with text.block_of("take", tuple(takes)):
-            text.put("entry, at, until, known, skipped = state[0], state[1], state[2], state[4], state[5]")
+            text.put("entry, at, until, known, skipped = state[0], state[1], state[2], state[3], state[4]")
             text.put("trends, used, room, d = 0, 0, found_entry.size, 0", "starts[0] = 0")
-            with self.beginnings(folds):
+            with self.beginnings():
                 if shape.judged:
-                    with text.block("if entry * (tick.size + 1) + at >= state[6]"):
+                    with text.block("if entry * (tick.size + 1) + at >= state[5]"):
                         self.leave()
                 with text.block("if tick[at] <= until"):
                     text.put("skipped += stop - at", "at = stop", "continue")
@@ -251,7 +232,7 @@ class _Writer:
         return load_loop(text, "take", takes)
 
     def leave(self) -> None:
-        self.text.put("state[0], state[1], state[2], state[4], state[5] = entry, at, until, known, skipped")
+        self.text.put("state[0], state[1], state[2], state[3], state[4] = entry, at, until, known, skipped")
         self.text.put("return trends")
 
     def find_first(self) -> None:
@@ -294,13 +275,13 @@ class _Writer:
         text.put("depth = 0")
         if shape.judged:
             with text.block("if best_how >= 0"):
-                self.begin_path("best", folds)
+                self.begin_path("best")
                 with text.block("for i in range(best_how)"):
-                    self.advance(folds)
+                    self.advance()
         if not shape.folds:
             if shape.from_first:
                 with text.block(f"if best_how == {SEARCHED}"):
-                    text.put("state[3] += 1", self.search("best"))
+                    self.search("best")
             with text.block("if best_how < 0"):
                 text.put("w = best")
                 with text.block("while w >= 0"):
@@ -340,17 +321,16 @@ class _Writer:
         """Collect beginnings from where taking stands, about `most`, with the folds of the trend of each that ends
         last; returns how many, and `state` has the key of what comes next."""
         text, from_first, folds = self.text, self.shape.from_first, self.folds
-        if from_first:
-            self.write_search()
+        self.write_ways()
         takes = [*_GRAPH, *_WAYS, *_ENTRIES, "state", "most", "start_key", "start_vertex", "start_window", "start_end"]
         takes += ["start_how", "path"]
         if folds.shape:
             takes += [*folds.takes, *([] if from_first else ["ahead", "ahead_real"]), "whole", "real"]
         with text.block_of("collect", tuple(takes)):
-            text.put("entry, at, until, known, found = state[0], state[1], state[2], state[4], 0")
-            with self.beginnings(folds):
+            text.put("entry, at, until, known, found = state[0], state[1], state[2], state[3], 0")
+            with self.beginnings():
                 with text.block("if found > 0 and found + stop - at > most"):
-                    text.put("state[4], state[6] = known, entry * (tick.size + 1) + at", "return found")
+                    text.put("state[3], state[5] = known, entry * (tick.size + 1) + at", "return found")
                 with text.block("for v in range(at, stop if tick[at] > until else at)"):
                     with text.block("if start_from[v] > window"):
                         text.put("continue")
@@ -370,7 +350,7 @@ class _Writer:
                         folds.copy(_ahead("v"), now)
                     text.put("found += 1")
                 text.put("at = stop")
-            text.put("state[4], state[6] = known, entry * (tick.size + 1)", "return found")
+            text.put("state[3], state[5] = known, entry * (tick.size + 1)", "return found")
         return load_loop(text, "collect", takes)
 
     def write_candidates(self) -> Loop:
@@ -378,7 +358,7 @@ class _Writer:
         beginning `came` and whether these were the last. Returns how many came; what has no room any more is left for
         another call."""
         text, folds = self.text, self.folds
-        self.write_advance(folds)
+        self.write_advance()
         takes = [*_GRAPH, "reach", "path", "cursor", "of_vertex", "of_window", "before", "wanted", "came", "is_over"]
         takes += ["found_start", "found_number", "found_end"]
         takes += [*folds.takes, "stack", "stack_real", "whole", "real"] if folds.shape else []
@@ -386,7 +366,7 @@ class _Writer:
             text.put("used = 0")
             with text.block("for s in range(of_vertex.size)"):
                 text.put("window, number = of_window[s], 0")
-                self.begin_path("of_vertex[s]", folds)
+                self.begin_path("of_vertex[s]")
                 with text.block("while depth > 0 and came[s] < wanted[s]"):
                     with text.block("if number >= before[s]"):
                         with text.block("if used == found_start.size"):
@@ -395,14 +375,10 @@ class _Writer:
                         folds.copy(_stack("depth - 1"), _cells("whole", "real", "used"))
                         text.put("came[s] += 1", "used += 1")
                     text.put("number += 1")
-                    self.advance(folds)
+                    self.advance()
                 text.put("is_over[s] = depth == 0")
             text.put("return used")
         return load_loop(text, "walk_candidates", takes)
-
-
-def _fold_takes(folds: FoldText) -> tuple[str, ...]:
-    return (*folds.takes, "stack", "stack_real") if folds.shape else ()
 
 
 @lru_cache(64)
@@ -411,8 +387,8 @@ def write_take(shape: TakeShape) -> Loop:
     one has taken away; it returns how many.
 
     `state` is where it stands: the entry, the next vertex (-1: the entry is new), the last tick at which no trend may
-    begin, the number of searches, what `onward` is known of (-1: nothing), vertices that were taken away, and the key
-    up to which it is decided which trend of a beginning is taken. A key is an entry and a vertex as one number.
+    begin, what `onward` is known of (-1: nothing), vertices that were taken away, and the key up to which it is decided
+    which trend of a beginning is taken. A key is an entry and a vertex as one number.
     """
     return _Writer(shape).write_take()
 
@@ -426,5 +402,4 @@ def write_judging(shape: TakeShape) -> tuple[Loop, Loop]:
 
 def new_ways(vertices: int) -> dict[str, np.ndarray]:
     """Make room for how trends go on from so many vertices, by the names of loops."""
-    small = {name: np.empty(vertices, np.int32) for name in ("onward", "end", "near_onward", "near_end")}
-    return small | {"seen": np.full(vertices, -1, np.int64)}
+    return {name: np.empty(vertices, np.int32) for name in ("onward", "end", "near_onward", "near_end")}

@@ -31,29 +31,38 @@ from trendweave.kernels.lists.pieces import choose_piece, first_outside, first_v
 from trendweave.kernels.searching import first_not_below
 from trendweave.kernels.stopping import heed_stop
 
-_NOTHING = np.empty(0, np.int64)
 NEW = -1  # the depth of an entry that was not looked at yet
 
 
+class Share(NamedTuple):
+    """Per entry: at most `quota` trends are shown, of at least `min_length` events, at most `shortest` of just that
+    length.
+
+    `picks`: the ordinals of the trends to show, of each entry from `pick_starts` on; none: all are. `drawn`: this many
+    are drawn at random instead of walked to.
+    """
+
+    quota: np.ndarray
+    min_length: np.ndarray
+    shortest: np.ndarray
+    drawn: np.ndarray
+    pick_starts: np.ndarray
+    picks: np.ndarray
+
+
 class Entries(NamedTuple):
-    """The windows to look into, each in one segment: the vertices low:high. At most `quota` trends are shown, of
-    `min_length` events at least; of those that have just as many, at most `shortest`. Where not all are shown, `picks`
-    are the ordinals of those that are, those of an entry pick_low:pick_high."""
+    """The windows to look into, each in one segment: the vertices low:high; and which place of `share` is theirs."""
 
     segment: np.ndarray
     window: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    quota: np.ndarray
-    min_length: np.ndarray
-    shortest: np.ndarray
-    pick_low: np.ndarray
-    pick_high: np.ndarray
-    picks: np.ndarray
+    place: np.ndarray
+    share: Share
 
     def take(self, chosen: np.ndarray) -> "Entries":
         """Take some entries, by their numbers."""
-        return Entries(*(column[chosen] for column in self[:-1]), self.picks)
+        return Entries(*(column[chosen] for column in self[:-1]), self.share)
 
 
 class Walk(NamedTuple):
@@ -125,49 +134,52 @@ def write_path(path, depth, vertices, used):
 
 
 @inlined_late
-def is_wanted(entries, entry, depth, shown, shortest, seen):
+def is_wanted(share, place, depth, shown, shortest, seen):
     """Whether a trend of so many events is to be shown."""
-    if depth == entries.min_length[entry] and shortest >= entries.shortest[entry]:
+    if depth == share.min_length[place] and shortest >= share.shortest[place]:
         return False
-    if not entries.picks.size:
+    if not share.picks.size:
         return True
     # Picks come in order, and one was used for each trend that was shown.
-    at = entries.pick_low[entry] + shown
-    return at < entries.pick_high[entry] and entries.picks[at] == seen
+    at = share.pick_starts[place] + shown
+    return at < share.pick_starts[place + 1] and share.picks[at] == seen
 
 
 @inner
-def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, covers, pieces, progress):
-    """See `walk_back`. `marks` are those of the walk, or None where `begun` tells. Branches on what is None are not
-    compiled, as they stand here and not in functions."""
-    longest, path, cursors = walk.longest, walk.path, walk.cursor
+def walk_back(graph, steps, entries, walk, found, mode, covers, progress, begun, at_ends, pieces):
+    """Fill the buffers with trends. Returns how many, and where the walk stands; 0 means that there are no more.
+
+    begun    per vertex the window up to which some way from a beginning leads there; None where that is not enough to
+             know, and windows are marked
+    at_ends  whether each window stands at the last event of its trends
+    pieces   of which trends are joined; None: of vertices
+
+    Branches on what is None are not compiled, as they stand here and not in functions.
+    """
+    longest, path, cursors, marks, share = walk.longest, walk.path, walk.cursor, walk.marks, entries.share
     entry, end, depth, arrived = progress.entry, progress.end, progress.depth, progress.arrived
     shown, shortest, seen, left_out = progress.shown, progress.shortest, progress.seen, progress.left_out
     trends, used = 0, 0
     found.starts[0] = 0
     while entry < entries.segment.size:
-        window, low, high, least = (
-            entries.window[entry],
-            entries.low[entry],
-            entries.high[entry],
-            entries.min_length[entry],
-        )
+        window, low, high, place = entries.window[entry], entries.low[entry], entries.high[entry], entries.place[entry]
+        least = share.min_length[place]
         if depth == NEW:
             end, depth, arrived = low, 0, False
             shown, shortest, seen, left_out = 0, 0, 0, 0
             if at_ends:
                 end = first_not_below(graph.window_first, low, high, window)
-            if marks is not None:
-                if entries.quota[entry] > 0:
+            if begun is None:
+                if share.quota[place] > 0:
                     mark_entry(graph, steps, entries, entry, mode, covers, walk)
-        while shown < entries.quota[entry]:
+        while shown < share.quota[place]:
             heed_stop()
             if depth == 0:
                 if end == high:
                     break
                 v = end
                 end += 1
-                if marks is None:
+                if begun is not None:
                     goes_on = graph.end_until[v] >= window and begun[v] >= window
                 else:
                     goes_on = marks[v] & FINISH != 0 and marks[v] & ALIVE != 0
@@ -186,7 +198,7 @@ def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, 
                     else:
                         v = first_vertex(walk, pieces, depth - 1)
                 if arrived:
-                    if marks is None:
+                    if begun is not None:
                         begins = graph.start_from[v] <= window
                     else:
                         begins = marks[v] & BEGIN != 0
@@ -196,7 +208,7 @@ def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, 
                     if covers is not None:
                         begins = begins and is_complete(graph, covers, window, v, depth, marks)
                     if begins:
-                        if is_wanted(entries, entry, depth, shown, shortest, seen):
+                        if is_wanted(share, place, depth, shown, shortest, seen):
                             size = depth
                             if pieces is not None:
                                 size = path_size(walk, pieces, depth)
@@ -222,7 +234,7 @@ def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, 
                     else:
                         walk.piece[depth - 1] = -1  # on to the other pieces that end where this one does
                     continue
-                if marks is None:
+                if begun is not None:
                     goes_on = begun[u] >= window
                 else:
                     goes_on = marks[u] & ALIVE != 0
@@ -243,24 +255,6 @@ def _walk_back(graph, steps, entries, walk, marks, begun, at_ends, found, mode, 
         entry += 1
         depth = NEW
     return trends, (entry, end, depth, arrived, shown, shortest, seen, left_out)
-
-
-def walk_back(
-    graph, steps, entries, walk, found, mode, covers, progress, begun=None, at_ends=False, pieces=None
-) -> tuple[int, Progress]:
-    """Fill the buffers with trends. Returns how many, and where the walk stands; 0 means that there are no more.
-
-    Args:
-        begun: Per vertex the window up to which some way from a beginning leads there; None where that is not enough to
-            know, and windows are marked.
-        at_ends: Whether each window stands at the last event of its trends.
-        pieces: Of which trends are joined; None: of vertices.
-    """
-    marks = walk.marks if begun is None else None
-    begun = _NOTHING if begun is None else begun
-    arguments = graph, steps, entries, walk, marks, begun, at_ends, found, mode, covers, pieces, progress
-    trends, reached = _walk_back(*arguments)
-    return trends, Progress(*reached)
 
 
 @inner

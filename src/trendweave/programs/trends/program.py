@@ -24,7 +24,7 @@ from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResul
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.detection import DEFAULTS, LIMITS, Detection, Limits
-from trendweave.programs.trends.lists.aggregating import DistinctValues, aggregate_trends
+from trendweave.programs.trends.lists.aggregating import aggregate_trends, find_distinct_values
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts, EitherSteps, Select, SelectionSteps
 from trendweave.programs.trends.lists.selection import read_rule, taken_until
 from trendweave.programs.trends.lists.undecided import OpenBeginnings, find_certain, find_waiting
@@ -41,12 +41,10 @@ from trendweave.results.types import Numbers
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import ASKED, NUMBER, TIME, EncodedRows, encode_rows
 from trendweave.rows.segments import bit_of
-from trendweave.rows.sessions import SessionNumbers
 from trendweave.rows.times import as_steps, moving_span
 
 # What lists trends, or folds them on streams, is imported where it is used: most runs that aggregate do neither.
 if TYPE_CHECKING:
-    from trendweave.programs.trends.lists.contiguous import ListedParts
     from trendweave.programs.trends.lists.listing import TrendListing, WrittenTrends
 
 
@@ -71,8 +69,7 @@ class TrendAggregates(BoundTrends):
                 counted = count_contiguous(self.plan, self.preparation, rows, options)
                 if counted is not None:
                     return counted
-            find_distinct = DistinctValues(DEFAULTS.memory)
-            return PartitionTask(self.plan, self.preparation, rows, options, find_distinct).run()
+            return PartitionTask(self.plan, self.preparation, rows, options, find_distinct_values).run()
         except CountTooLargeError as error:
             hint = 'ask for numbers="float64", or use smaller windows'
             raise ExecutionError([Problem("TW403", str(error), hint)]) from error
@@ -173,7 +170,7 @@ class TrendLists(BoundTrends):
     def work(self) -> Work:
         return "trends"
 
-    def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends | ListedParts:
+    def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends:
         """The trends of prepared rows in batches. They are counted here."""
         if scope.guarded is not None:
             return self._of_ends[scope.guarded].show(rows, replace(scope, guarded=None))
@@ -185,10 +182,9 @@ class TrendLists(BoundTrends):
             options = TaskOptions(only=scope.windows, chunk=scope.chunk, device=self.device)
             with too_large_counts():
                 return list_contiguous(self.plan, self.preparation, rows, options, self.detection, self._make_writer)
-        from trendweave.programs.trends.lists.listing import WrittenTrends
+        from trendweave.programs.trends.lists.listing import write_trends
 
-        listing = count_and_list(self, rows, scope, self.detection)
-        return WrittenTrends(listing, self._make_writer(listing.counted.task.rows, listing.counted.group_columns))
+        return write_trends(count_and_list(self, rows, scope, self.detection), self._make_writer)
 
     def _make_writer(self, rows: EncodedRows, groups: list[pa.Array]) -> TrendWriter:
         columns = (self.base, self.events, self.time, self.type, self.numbers)
@@ -392,18 +388,7 @@ class ListedAggregates(TrendAggregates):
         listing = count_and_list(self, rows, scope, replace(self.detection, max_trends=most))
         encoded = listing.counted.task.rows
         folded = fold_columns(self.plan, self.plan.aggregates, self.preparation.values, encoded.table)
-        windows = listing.counted.windows
-        if isinstance(windows, SessionNumbers):
-            # By number: sessions of several partitions may have the same times.
-            found = (
-                replace(one, window=windows.of_tick[encoded.tick[one.rows[one.starts[:-1]]]])
-                for one in listing.find_trends()
-            )
-            partials = aggregate_trends(folded, found)
-        else:
-            partials = aggregate_trends(folded, listing.fold_trends(folded))
-        if isinstance(windows, SessionNumbers):
-            partials = replace(partials, window=windows.keys(partials.window))
+        partials = aggregate_trends(folded, listing.fold_trends(folded))
         groups = [pc.take(column, pa.array(partials.group)) for column in listing.counted.group_columns]
         keys = listing.counted.task.rows.label_windows(self.plan.window, partials.window)
         return TaskResult(replace(partials, window=keys), groups)

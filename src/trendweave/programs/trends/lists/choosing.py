@@ -17,6 +17,8 @@ from itertools import accumulate
 import numpy as np
 
 from trendweave.kernels.lists.sample import mark_at_random
+from trendweave.kernels.lists.walk import Share
+from trendweave.kernels.sorting import stable_order
 from trendweave.planning.plan import Choice
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.trends.aggregates import PartitionTask
@@ -27,23 +29,6 @@ from trendweave.rows.encoded import EncodedRows
 NO_LIMIT = 1 << 62
 #: An entry with so many times as many trends as are wanted, or with so few, is enumerated instead of drawn from.
 _FEW_TIMES, _FEW = 4, 1_000
-
-
-@dataclass(slots=True)
-class Share:
-    """Per entry: at most `quota` trends, of at least `min_length` events, at most `shortest` of just that length.
-
-    `picks`: the ordinals of the trends to show, of each entry from `pick_starts` on; none: all are. `drawn`: this many
-    are drawn at random instead of walked to. `closes`: quotas may become 0 while trends are found.
-    """
-
-    quota: np.ndarray
-    min_length: np.ndarray
-    shortest: np.ndarray
-    drawn: np.ndarray
-    pick_starts: np.ndarray
-    picks: np.ndarray
-    closes: bool = False
 
 
 def share_all(entries: int) -> Share:
@@ -61,10 +46,7 @@ def share_sample(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: S
     share = share_all(place.size)
     share.quota[:] = 0
     picks = [np.empty(0, np.int64)] * place.size
-    order = np.argsort(place, kind="stable")
-    for members in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
-        if not members.size:
-            continue
+    for members in _group(place):
         source = random.Random(seeds[members[0]])
         ends = list(accumulate(int(counts[entry]) for entry in members))
         if ends[-1] <= wanted:
@@ -84,8 +66,13 @@ def share_sample(place: np.ndarray, counts: Sequence[int], wanted: int, seeds: S
                 share.drawn[entry], share.quota[entry] = at - first, 0
             below = end
     np.cumsum([part.size for part in picks], out=share.pick_starts[1:])
-    share.picks = np.concatenate([share.picks, *picks])
-    return share
+    return share._replace(picks=np.concatenate([share.picks, *picks]))
+
+
+def _group(place: np.ndarray) -> list[np.ndarray]:
+    """The entries of each place."""
+    order, starts = stable_order(place, int(place.max(initial=-1)) + 1)
+    return [members for members in np.split(order, starts[1:-1]) if members.size]
 
 
 def _draw_distinct(source: random.Random, below: int, wanted: int) -> list[int]:
@@ -101,10 +88,7 @@ def _draw_distinct(source: random.Random, below: int, wanted: int) -> list[int]:
 def share_longest(place: np.ndarray, lengths: list[np.ndarray], wanted: int) -> Share:
     """`lengths` are those of each entry's longest trends, as many as are wanted, longest first."""
     share = share_all(place.size)
-    order = np.argsort(place, kind="stable")
-    for members in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
-        if not members.size:
-            continue
+    for members in _group(place):
         together = np.sort(np.concatenate([lengths[entry] for entry in members]))[::-1][:wanted]
         least = int(together[-1]) if together.size else 0
         left = int((together == least).sum())
@@ -149,8 +133,7 @@ class Limits:
 
     def close(self, share: Share) -> None:
         """Let nobody look further into windows and groups that have shown all they may."""
-        if share.closes:
-            share.quota[self.left[self.of_entry] == 0] = 0
+        share.quota[self.left[self.of_entry] == 0] = 0
 
 
 def _join_codes(values: list[np.ndarray], places: np.ndarray) -> np.ndarray:
@@ -189,7 +172,7 @@ class WaitingTrends:
 
 @dataclass(frozen=True, slots=True)
 class Chooser:
-    """Keeps so many trends per window and group: the first ones found, the longest, or those of the smallest marks."""
+    """Keeps so many trends per window and group: the longest, or those of the smallest marks."""
 
     choice: Choice
     rows: EncodedRows
@@ -205,7 +188,7 @@ class Chooser:
         """Choose among trends."""
         place = trends.group
         if trends.count:
-            _, place = np.unique(places_of(trends, self.rows), axis=0, return_inverse=True)
+            _, place = np.unique(places_of(trends), axis=0, return_inverse=True)
             place = place.reshape(-1)
         # The last key counts most; what is equal in all of them stays in the order in which it was found.
         order = np.lexsort((*self._ranks(trends), place))
@@ -213,8 +196,6 @@ class Chooser:
         return trends.take(np.sort(order[rank < self.choice.count]))
 
     def _ranks(self, trends: ShownTrends) -> tuple[np.ndarray, ...]:
-        if self.choice.kind == "limit":
-            return ()
         marks = self._marks(trends)
         return (marks,) if self.choice.kind == "sample" else (marks, -trends.lengths)
 
@@ -228,12 +209,9 @@ class Chooser:
         return marks
 
 
-def places_of(trends: ShownTrends, rows: EncodedRows) -> np.ndarray:
-    """What tells the window and group of each trend; sessions of several partitions may have the same times."""
-    places = [trends.window, trends.group]
-    if trends.window.ndim > 1:
-        places.append(find_partitions(rows, trends))
-    return np.column_stack(places)
+def places_of(trends: ShownTrends) -> np.ndarray:
+    """What tells the window and group of each trend."""
+    return np.column_stack([trends.window, trends.group])
 
 
 def _seed_partitions(seed: int, preparation: Preparation, rows: EncodedRows) -> np.ndarray:

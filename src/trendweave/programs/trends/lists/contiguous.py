@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,13 +38,19 @@ from trendweave.planning.ways import takes_by_folding, windows_overlap
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.lists.choosing import NO_LIMIT
-from trendweave.programs.trends.lists.listing import WrittenTrends, check_number, describe_too_many, list_trends
+from trendweave.programs.trends.lists.listing import (
+    MakeWriter,
+    WrittenTrends,
+    check_number,
+    describe_too_many,
+    list_trends,
+    write_trends,
+)
 from trendweave.programs.trends.lists.selection import read_rule
-from trendweave.programs.trends.lists.walking import TRENDS_AT_ONCE, TRENDS_PER_VERTEX, VERTICES_AT_ONCE
+from trendweave.programs.trends.lists.walking import make_buffers
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.partials import Component, Partials, TaskResult, merge_results
 from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends
-from trendweave.results.trend_table import TrendWriter
 from trendweave.rows.encoded import CHUNK, LETTERS, TIME, EncodedRows, PartitionBlock, sort_partitions
 from trendweave.rows.neighbours import compare_neighbours
 from trendweave.rows.reach import find_far_ticks
@@ -114,7 +120,7 @@ def find_steps(
         holds = tests.holds(preparation.edges[edges[pair]], has_previous) & readable[pair[1]]
         holds[1:] &= readable[pair[0]][:-1]
         steps |= holds.astype(steps.dtype) << steps.dtype.type(place)
-    begins = np.zeros(rows.tick.size, _bits_type(automaton.states))
+    begins = np.zeros(rows.tick.size, _bits_type(len(automaton.states)))
     for state in automaton.starting:
         begins |= readable[automaton.variable[state]].astype(begins.dtype) << begins.dtype.type(state)
     return steps, begins
@@ -269,26 +275,24 @@ class ContiguousBlock:
     def find(self, folds: Folds | None) -> Iterator[ShownTrends | FoldedTrends]:
         """Find the trends that the query shows. With folds they are folded on the way; otherwise events are listed."""
         windows, rows, longest = self.windows, self.steps.size, self.windows.longest
-        most = max(1, min(TRENDS_AT_ONCE, TRENDS_PER_VERTEX * rows))
-        of, last = np.empty((2, most), np.int64)
-        starts = np.empty(most + 1, np.int64)
-        variables = np.empty(0 if folds is not None else max(min(VERTICES_AT_ONCE, 4 * most), longest), np.int32)
+        of, starts, variables = make_buffers(rows, longest)
+        last = np.empty_like(of)
         given = self._given | {"place": np.array(BEGINNING), "found_range": of, "found_last": last}
         given |= {"starts": starts, "variables": variables}
         if self.plan.selection is not None:
-            loop, states = write_take(self.automaton, read_rule(self.plan)), self.automaton.states
-            given |= {"onward": np.empty((longest, states), np.int8), "end": np.empty((longest, states), np.int32)}
+            loop = write_take(self.automaton, read_rule(self.plan))
+            given["ahead"] = np.empty((longest, len(self.automaton.states)), np.int32)
         else:
             looks_ahead = windows_overlap(self.plan.window)
             shape = None if folds is None else folds.shape
             loop = write_walk(self.automaton, looks_ahead, windows.until is not None, shape)
             if looks_ahead:
-                given["ahead"] = np.empty((rows, self.automaton.states), np.int32)
+                given["ahead"] = np.empty((rows, len(self.automaton.states)), np.int32)
                 write_ends(self.automaton).run(given)
             given |= {"state": np.empty(longest, np.int32), "left": np.empty(longest, np.int64)}
             if folds is not None:
                 given |= folds.name_columns() | folds.name_cells("stack", "stack_real", longest)
-                given |= folds.name_cells("whole", "real", most)
+                given |= folds.name_cells("whole", "real", of.size)
         while count := loop.run(given):
             # Of single trends, the time of the last event tells the window.
             keys = windows.window[of[:count]] if windows.moments is None else windows.moments[last[:count]]
@@ -312,69 +316,38 @@ class ContiguousBlock:
 MOST_COUNTED = 2.0**53
 #: Events of taken trends that are listed for each row, at most, where they need not be.
 _LISTED_PER_ROW = 64
-#: Makes the writer of some rows, of whose partitions the grouping attributes are given.
-MakeWriter: TypeAlias = Callable[[EncodedRows, list[pa.Array]], TrendWriter]
 
 
-@dataclass(frozen=True, slots=True)
-class ContiguousTrends:
-    """The trends of a block. `trends` is None where only some are taken. `in_general` gives the same trends as those of
-    any other plan."""
-
-    block: ContiguousBlock
-    trends: int | None
-    make_writer: MakeWriter
-    in_general: Callable[[], WrittenTrends]
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Build and write them, some at a time."""
-        if self.trends == 0:
+def _write_block(
+    block: ContiguousBlock, make_writer: MakeWriter, in_general: Callable[[], WrittenTrends]
+) -> Iterator[pa.RecordBatch]:
+    """The trends of a block, some at a time. `in_general` gives the same trends as those of any other plan."""
+    folds, writer = None, make_writer(block.rows, block.groups)
+    if isinstance(writer.columns, EachColumns) and block.plan.selection is None:
+        folds = writer.columns.without_events(block.windows.longest)
+    written, listed = list[pa.RecordBatch](), 0
+    for trends in block.find(folds):
+        if isinstance(trends, FoldedTrends) or not takes_by_folding(block.plan):
+            yield writer.write(trends)
+            continue
+        written.append(writer.write(trends))
+        listed += trends.rows.size
+        if listed > _LISTED_PER_ROW * block.steps.size:
+            # So many events are listed that it is quicker to begin again and list none.
+            yield from in_general().batches()
             return
-        block, folds = self.block, None
-        writer = self.make_writer(block.rows, block.groups)
-        if isinstance(writer.columns, EachColumns) and block.plan.selection is None:
-            folds = writer.columns.without_events(block.windows.longest)
-        written, listed = list[pa.RecordBatch](), 0
-        for trends in block.find(folds):
-            if isinstance(trends, FoldedTrends) or not takes_by_folding(block.plan):
-                yield writer.write(trends)
-                continue
-            written.append(writer.write(trends))
-            listed += trends.rows.size
-            if listed > _LISTED_PER_ROW * block.steps.size:
-                # So many events are listed that it is quicker to begin again and list none.
-                yield from self.in_general().batches()
-                return
-        yield from written
+    yield from written
 
 
-@dataclass(frozen=True, slots=True)
-class ListedParts:
-    """The trends of all partitions, part by part: `most` of them at most."""
-
-    plan: Plan
-    most: int
-    parts: list[ContiguousTrends | WrittenTrends]
-
-    @property
-    def trends(self) -> int | None:
-        """How many trends there are; None where only some are taken, and it turns out which on the way."""
-        numbers = [part.trends for part in self.parts if part.trends is not None]
-        return sum(numbers) if len(numbers) == len(self.parts) else None
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Build and write them, some at a time.
-
-        Raises:
-            ExecutionError: TW412 after too many, where their number was not known beforehand.
-        """
-        shown = 0
-        for part in self.parts:
-            for batch in part.batches():
-                shown += batch.num_rows
-                if shown > self.most:
-                    raise ExecutionError([describe_too_many(f"more than {self.most:,}", self.most, self.plan)])
-                yield batch
+def _write_parts(plan: Plan, most: int, parts: list[WrittenTrends]) -> Iterator[pa.RecordBatch]:
+    """The trends of all partitions, part by part; TW412 after too many, where their number was not known beforehand."""
+    shown = 0
+    for part in parts:
+        for batch in part.batches():
+            shown += batch.num_rows
+            if shown > most:
+                raise ExecutionError([describe_too_many(f"more than {most:,}", most, plan)])
+            yield batch
 
 
 def list_contiguous(
@@ -384,7 +357,7 @@ def list_contiguous(
     options: TaskOptions,
     detection: Detection,
     make_writer: MakeWriter,
-) -> ListedParts:
+) -> WrittenTrends:
     """Count the contiguous trends of prepared rows.
 
     Args:
@@ -405,10 +378,9 @@ def list_contiguous(
     limits = replace(detection, max_trends=NO_LIMIT) if plan.selection is None else detection
 
     def list_generally(block: PartitionBlock) -> WrittenTrends:
-        listing = list_trends(plan, preparation, block.encode().table, options, limits)
-        return WrittenTrends(listing, make_writer(listing.counted.task.rows, listing.counted.group_columns))
+        return write_trends(list_trends(plan, preparation, block.encode().table, options, limits), make_writer)
 
-    parts: list[ContiguousTrends | WrittenTrends] = []
+    parts: list[WrittenTrends] = []
     for block in sort_partitions(plan, preparation, table).in_blocks(ROWS_AT_ONCE):
         found, in_general = ContiguousBlock.of(plan, preparation, block, options), partial(list_generally, block)
         number: float | None = None
@@ -416,12 +388,14 @@ def list_contiguous(
             found, number = _count(found, detection.max_trends)
         if found is None or (number is not None and number >= MOST_COUNTED):
             parts.append(in_general())
-        else:
-            parts.append(ContiguousTrends(found, None if number is None else int(number), make_writer, in_general))
-    listed = ListedParts(plan, detection.max_trends, parts)
-    if listed.trends is not None:
-        check_number(listed.trends, detection.max_trends, plan)
-    return listed
+        elif number != 0:
+            write = partial(_write_block, found, make_writer, in_general)
+            parts.append(WrittenTrends(None if number is None else int(number), write))
+    numbers = [part.trends for part in parts if part.trends is not None]
+    total = sum(numbers) if len(numbers) == len(parts) else None
+    if total is not None:
+        check_number(total, detection.max_trends, plan)
+    return WrittenTrends(total, partial(_write_parts, plan, detection.max_trends, parts))
 
 
 def _count(block: ContiguousBlock, most: int) -> tuple[ContiguousBlock, float]:

@@ -25,9 +25,8 @@ from trendweave.kernels.lists.graph import (
 )
 from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.kernel_inputs import SELECTION, Piece
-from trendweave.programs.trends.lists.conditions import Linker, link_conditions
 from trendweave.programs.trends.lists.counting import CountedTrends, join_arrays
-from trendweave.programs.trends.lists.edges import link_rows
+from trendweave.programs.trends.lists.edges import Linker, link_conditions, link_rows
 from trendweave.programs.trends.lists.successors import LinkTask, keep_unlinked, link_graph
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.rows.trend_windows import TrendNumbers

@@ -7,9 +7,9 @@ Then it is walked for each window, and dropped.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ import pyarrow as pa
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels.lists.folds import Folds
 from trendweave.kernels.lists.graph import CHECKED
+from trendweave.kernels.lists.walk import Share
 from trendweave.planning.plan import Choice, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.planning.ways import takes_by_folding, takes_directly
@@ -25,7 +26,6 @@ from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.lists.choosing import (
     Chooser,
     Limits,
-    Share,
     WaitingTrends,
     places_of,
     share_all,
@@ -33,7 +33,6 @@ from trendweave.programs.trends.lists.choosing import (
     share_sample,
 )
 from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, choose_mode, lay_out
-from trendweave.programs.trends.lists.graph_counts import find_graphs
 from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
 from trendweave.programs.trends.lists.match_conditions import MatchConditions
 from trendweave.programs.trends.lists.once import EachOnce
@@ -43,6 +42,7 @@ from trendweave.programs.trends.lists.walking import (
     FoundTrends,
     choose_strategy,
     draw_trends,
+    find_graphs,
     find_longest,
     name_seeds,
     walk_trends,
@@ -50,6 +50,7 @@ from trendweave.programs.trends.lists.walking import (
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.shown_trends import FoldedTrends, ShownTrends
 from trendweave.results.trend_table import TrendWriter
+from trendweave.rows.encoded import EncodedRows
 
 _LOG = logging.getLogger("trendweave")
 _Trends = TypeVar("_Trends", bound=ShownTrends | FoldedTrends)
@@ -77,6 +78,11 @@ class TrendListing:
     def plan(self) -> Plan:
         """What is asked for."""
         return self.counted.task.plan
+
+    @property
+    def closes(self) -> bool:
+        """May quotas become 0 while trends are found?"""
+        return self.plan.choice is not None and self.plan.choice.kind == "limit" and self.plan.selection is None
 
     @property
     def is_counted(self) -> bool:
@@ -123,13 +129,8 @@ class TrendListing:
         Raises:
             ExecutionError: TW412 after more than `max_trends`, where their number was not known beforehand.
         """
-        if not self.counted.entries.size:
-            return
-        if self.is_counted and not self.share.closes:
-            for part in self.graphs.parts():
-                yield from self._find_in(part)
-            return
-        yield from self._check_shown(self._choose())
+        if self.counted.entries.size:
+            yield from self._check_shown(self._choose())
 
     def _check_shown(self, found: Iterator[_Trends]) -> Iterator[_Trends]:
         shown, most = 0, self.detection.max_trends
@@ -157,14 +158,15 @@ class TrendListing:
         else:
             taken = self._select(self._find_some(self.graphs.parts()))
         choice = self.plan.choice
-        if choice is None:
+        if choice is None or (self.is_counted and not self.closes):  # then all that are found are chosen
             yield from taken
             return
         if choice.kind == "limit":
             limits = Limits.of(self._places(), choice.count)
             for trends in taken:
-                yield limits.apply(trends, places_of(trends, self.counted.task.rows))
-                limits.close(self.share)
+                yield limits.apply(trends, places_of(trends))
+                if self.closes:
+                    limits.close(self.share)
                 if not limits.left.any():
                     return
             return
@@ -179,10 +181,7 @@ class TrendListing:
         """What tells the window and group of each entry, as its trends show them."""
         entries = self.counted.entries
         ahead = self.once.ahead if self.once is not None and self.once.windows.from_first else 0
-        keys = self.counted.windows.keys(entries.window) + ahead
-        if keys.ndim == 1:
-            return np.column_stack([keys, entries.group])
-        return np.column_stack([keys, entries.group, self.counted.partitions[entries.segment]])
+        return np.column_stack([self.counted.windows.keys(entries.window) + ahead, entries.group])
 
     def _find_some(self, parts: Iterable[SegmentGraph]) -> Iterator[ShownTrends | None]:
         """Trends that meet the conditions on whole matches; None where those of some partitions are complete."""
@@ -249,26 +248,29 @@ class TrendListing:
         )
 
 
+#: Makes the writer of some rows, of whose partitions or groups the grouping attributes are given.
+MakeWriter: TypeAlias = Callable[[EncodedRows, list[pa.Array]], TrendWriter]
+
+
 @dataclass(frozen=True, slots=True)
 class WrittenTrends:
-    """Trends as record batches, built while they are asked for. `trends`: how many there will be, None where it turns
-    out only on the way."""
+    """Trends as record batches, which are built while they are asked for. `trends`: how many there will be, None where
+    it turns out only on the way."""
 
-    listing: TrendListing
-    writer: TrendWriter
+    trends: int | None
+    batches: Callable[[], Iterator[pa.RecordBatch]]
 
-    @property
-    def trends(self) -> int | None:
-        return self.listing.trends
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Build and write the trends, some at a time."""
-        columns = self.writer.columns
-        listing = self.listing
+def write_trends(listing: TrendListing, make_writer: MakeWriter) -> WrittenTrends:
+    """The trends of a listing as record batches."""
+    writer = make_writer(listing.counted.task.rows, listing.counted.group_columns)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        columns = writer.columns
         found = listing.fold_trends(columns) if isinstance(columns, EachColumns) else listing.find_trends()
-        for trends in found:
-            if trends.count:
-                yield self.writer.write(trends)
+        return (writer.write(trends) for trends in found if trends.count)
+
+    return WrittenTrends(listing.trends, batches)
 
 
 def list_trends(
@@ -301,8 +303,7 @@ def list_trends(
     counted = graphs.counted
     once, share = EachOnce.of(counted, mode), share_all(counted.entries.size)
     listing = TrendListing(detection, graphs, once, Selector.of(task), share, [])
-    if choice is not None and choice.kind == "limit" and plan.selection is None:
-        share.closes = True
+    if choice is not None and listing.closes:
         if not plan.match_conditions and (once is None or not once.leaves_out):
             share.quota[:] = choice.count
     elif choice is not None and listing.is_counted:
@@ -353,7 +354,7 @@ def check_number(number: int | None, most: int, plan: Plan) -> None:
 def _check_number_to_look_at(listing: TrendListing) -> None:
     """Where trends are looked at one by one, and it is known how many there are, nobody should wait in vain."""
     number, most = listing.counted.entries.total, LOOKED_AT * listing.detection.max_trends
-    if listing.graphs.mode == CHECKED or listing.share.closes or (number is not None and number <= most):
+    if listing.graphs.mode == CHECKED or listing.closes or (number is not None and number <= most):
         return
     text = "more than 2^62" if number is None else _write_number(number)
     raise ExecutionError([describe_too_many_to_look_at(text, most, listing.plan)])

@@ -101,13 +101,8 @@ def first_of_beginnings(rule: Rule, trends: ShownTrends, ticks: np.ndarray, plac
             left, of = left[values == least], of[values == least]
         chosen[of[::-1]] = left[::-1]  # the first of each that is left
         position += 1
-    return chosen[np.lexsort((places[first[chosen]], ends[chosen], *_firsts(trends, ticks, chosen), window[chosen]))]
-
-
-def _firsts(trends: ShownTrends, ticks: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The variable and the tick of first events."""
-    first = trends.starts[:-1][chosen]
-    return trends.variables[first], ticks[first]
+    begin = first[chosen]
+    return chosen[np.lexsort((places[begin], ends[chosen], trends.variables[begin], ticks[begin], window[chosen]))]
 
 
 def take_one_after_the_other(
@@ -157,10 +152,7 @@ def taken_until(rule: Rule, trends: ShownTrends, ticks: np.ndarray) -> np.ndarra
 
 
 def _windows(rule: Rule, trends: ShownTrends) -> np.ndarray:
-    if not rule.by_window:
-        return np.zeros(trends.count, np.int64)
-    # A session is told by its first and last time; those of one partition also by the first alone.
-    return trends.window if trends.window.ndim == 1 else np.ascontiguousarray(trends.window[:, 0])
+    return trends.window if rule.by_window else np.zeros(trends.count, np.int64)
 
 
 @dataclass(slots=True)

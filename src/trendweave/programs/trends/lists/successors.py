@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
 from trendweave.kernels import NO_MATCH, Rows, Selection, Template
-from trendweave.kernels.lists.graph import NO_WINDOW, NOWHERE, TrendGraph, latest_before, latest_behind, order_by_keys
-from trendweave.programs.trends.lists.conditions import Candidates, LinkCondition, Linker
+from trendweave.kernels.lists.graph import NO_WINDOW, NOWHERE, TrendGraph, latest_before, latest_behind
+from trendweave.kernels.numbering import number_present
+from trendweave.kernels.sorting import stable_order
+from trendweave.programs.trends.lists.edges import Candidates, LinkCondition, Linker
 from trendweave.rows.codes import different_numbers
 from trendweave.rows.segments import can_be_read
 
@@ -119,16 +122,6 @@ class LinkTask:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Links:
-    """Links of one transition: the rows before and after."""
-
-    source_state: int
-    target_state: int
-    earlier: np.ndarray
-    later: np.ndarray
-
-
 def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
     """Link the rows of a piece.
 
@@ -144,7 +137,9 @@ def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
     order, repeats = order_states(task.template)
     # Per state, the rows that it was reached with, and the row that each has come from.
     reached: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
-    found: list[_Links] = []
+    # What links lead from and to, as row * states + state.
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    states = len(readable)
     for state in order:
         begun = _begin(task, state, readable[state], everywhere=bool(repeats[state]))
         for rows, first in reached.pop(state, ()):
@@ -153,11 +148,11 @@ def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
             pairs = linker(asked, room)
             if pairs is None:
                 return None
-            links = _Links(state, asked.state, asked.sources[pairs[0]], asked.targets[pairs[1]])
-            room -= links.earlier.size
-            found.append(links)
+            earlier, later = asked.sources[pairs[0]], asked.targets[pairs[1]]
+            room -= earlier.size
+            found.append((earlier * states + state, later * states + asked.state))
             if not repeats[asked.state]:
-                reached.setdefault(asked.state, []).append((links.later, begun[links.earlier]))
+                reached.setdefault(asked.state, []).append((later, begun[earlier]))
     return _join(task, readable, found)
 
 
@@ -194,9 +189,8 @@ def _begin(task: LinkTask, state: int, readable: np.ndarray, everywhere: bool) -
 def _find_readable(task: LinkTask) -> list[np.ndarray]:
     """Per state the rows that can be read in it, in some window."""
     rows = task.rows
-    letters = rows.letters if rows.letters.ndim == 2 else rows.letters[:, None]
     inside, variables = rows.window_first <= rows.window_last, task.template.state_variable.tolist()
-    known = {one: np.flatnonzero(can_be_read(letters, one) & inside) for one in set(variables)}
+    known = {one: np.flatnonzero(can_be_read(rows.letters, one) & inside) for one in set(variables)}
     return [known[one] for one in variables]
 
 
@@ -321,16 +315,30 @@ def _find_windows(task: LinkTask, row: np.ndarray, state: np.ndarray) -> tuple[n
     return start, until
 
 
-def _join(task: LinkTask, readable: list[np.ndarray], found: Sequence[_Links]) -> TrendGraph:
+def _join(task: LinkTask, readable: list[np.ndarray], found: Sequence[tuple[np.ndarray, np.ndarray]]) -> TrendGraph:
     """The graph of all links, without those that no way from a beginning to an end passes."""
-    states = len(task.template.state_variable)
-    numbers = _number_vertices(task, readable, found)
-    row, state = numbers.key // states, numbers.key % states
+    template, states = task.template, len(readable)
+    # What can be a trend by itself is a vertex, too.
+    alone = [readable[one] * states + one for one in np.flatnonzero(template.is_start & template.is_final).tolist()]
+    ends = [side[0] for side in found] + [side[1] for side in found]
+    keys, links = np.concatenate([np.empty(0, np.int64), *ends, *alone]), sum(side.size for side, _ in found)
+    places = task.rows.tick.size * states
+    if places <= _FEW_PLACES + _PLACES_PER_LINK * keys.size:
+        numbers, key = number_present(keys, places)
+    else:
+        key = different_numbers(keys)
+        numbers = np.searchsorted(key, keys)
+    earlier, later = numbers[:links], numbers[links : 2 * links]
+    row, state = key // states, key % states
     start, until = _find_windows(task, row, state)
-    edge_starts, edges = _order_edges(numbers, states, found)
-    ends = np.asarray(task.template.is_final)[state] if task.keeps_ends else until != -NO_WINDOW
+    if len(found) > 1:
+        order = stable_order(earlier, key.size)[0]
+        earlier, later = earlier[order], later[order]
+    order, edge_starts = stable_order(later, key.size)
+    edges = earlier[order].astype(np.int32)
+    final = np.asarray(template.is_final)[state] if task.keeps_ends else until != -NO_WINDOW
     kept = latest_before(edge_starts, edges, np.where(start != NO_WINDOW, 0, NOWHERE))[1] != NOWHERE
-    kept &= latest_behind(edge_starts, edges, np.where(ends, 0, NOWHERE))[1] != NOWHERE
+    kept &= latest_behind(edge_starts, edges, np.where(final, 0, NOWHERE))[1] != NOWHERE
     if not kept.all():
         new_number, after = np.cumsum(kept) - 1, np.repeat(np.arange(row.size), np.diff(edge_starts))
         kept_edges = kept[edges] & kept[after]
@@ -367,84 +375,24 @@ def _make_graph(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Numbers:
-    """Vertices as row * states + state, sorted, and the number of each where there is a place for all that could be."""
-
-    key: np.ndarray
-    dense: np.ndarray | None
-
-    def of(self, keys: np.ndarray) -> np.ndarray:
-        """The numbers of some of them."""
-        return np.searchsorted(self.key, keys) if self.dense is None else self.dense[keys]
-
-
-def _number_vertices(task: LinkTask, readable: list[np.ndarray], found: Sequence[_Links]) -> _Numbers:
-    """Number what is linked, and what can be a trend by itself."""
-    template = task.template
-    states = len(template.state_variable)
-    keys = [link.earlier * states + link.source_state for link in found]
-    keys += [link.later * states + link.target_state for link in found]
-    keys += [
-        readable[state] * states + state
-        for state in range(states)
-        if template.is_start[state] and template.is_final[state]
-    ]
-    places = task.rows.tick.size * states
-    if places <= _FEW_PLACES + _PLACES_PER_LINK * sum(part.size for part in keys):
-        present = np.zeros(places, np.bool_)
-        for part in keys:
-            present[part] = True
-        return _Numbers(np.flatnonzero(present), np.cumsum(present) - 1)
-    key = np.sort(np.concatenate([np.empty(0, np.int64), *keys]))
-    return _Numbers(key[np.append(True, key[1:] != key[:-1])] if key.size else key, None)
-
-
-def _order_edges(numbers: _Numbers, states: int, found: Sequence[_Links]) -> tuple[np.ndarray, np.ndarray]:
-    """The vertices before each vertex, ascending, and where they begin."""
-    count, nothing = numbers.key.size, np.empty(0, np.int64)
-    before = np.concatenate([nothing, *(numbers.of(link.earlier * states + link.source_state) for link in found)])
-    after = np.concatenate([nothing, *(numbers.of(link.later * states + link.target_state) for link in found)])
-    if len(found) > 1:
-        starts, later = order_by_keys(before, after, count)
-        before, after = np.repeat(np.arange(count), np.diff(starts)), later
-    return order_by_keys(after, before, count)
-
-
 def order_states(template: Template) -> tuple[list[int], np.ndarray]:
-    """Put states after those that lead to them.
+    """Put states after those that lead to them, as far as that can be.
 
     Args:
         template: A template.
 
     Returns:
-        The states in order, and of each state whether ways lead from it back to itself: such states have no order
-        among each other.
+        The states in order, and of each state whether another one leads to it that does not come before it, or it leads
+        to itself.
     """
-    count = len(template.state_variable)
-    steps = [(s, t) for s, t in zip(template.source.tolist(), template.target.tolist(), strict=True) if s != t]
-    repeats = np.zeros(count, np.bool_)
-    repeats[[s for s, t in zip(template.source.tolist(), template.target.tolist(), strict=True) if s == t]] = True
-    first = _strip(steps, count)
-    last = _strip([(t, s) for s, t in steps], count)[::-1] if len(first) < count else []
-    known = set(first)
-    last = [state for state in last if state not in known]
-    # What is left lies on ways that lead back, or between them.
-    between = [state for state in range(count) if state not in known.union(last)]
-    repeats[between] = True
-    return [*first, *between, *last], repeats
-
-
-def _strip(steps: Sequence[tuple[int, int]], count: int) -> list[int]:
-    """The states that no way back leads to, after those that lead to them."""
-    before, after = [0] * count, [list[int]() for _ in range(count)]
-    for source, target in steps:
-        before[target] += 1
-        after[source].append(target)
-    found = [state for state in range(count) if not before[state]]
-    for state in found:
-        for target in after[state]:
-            before[target] -= 1
-            if not before[target]:
-                found.append(target)
-    return found
+    before: dict[int, list[int]] = {state: [] for state in range(len(template.state_variable))}
+    for source, target in zip(template.source.tolist(), template.target.tolist(), strict=True):
+        if source != target:
+            before[target].append(source)
+    try:
+        order = list(TopologicalSorter(before).static_order())
+    except CycleError:
+        order = list(before)  # they are numbered by their distance from the beginning
+    place, repeats = np.argsort(order), np.zeros(len(order), np.bool_)
+    repeats[template.target[place[template.source] >= place[template.target]]] = True
+    return order, repeats

@@ -18,6 +18,7 @@ from trendweave.kernels.lists.contiguous import Rule
 from trendweave.kernels.lists.folds import Folds
 from trendweave.kernels.lists.graph import NOWHERE, find_bounds, latest_behind, list_windows
 from trendweave.kernels.lists.take import NOTHING_TAKEN, TakeShape, new_ways, write_judging, write_take
+from trendweave.kernels.sorting import stable_order
 from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.lists.choosing import NO_LIMIT
 from trendweave.programs.trends.lists.counting import CountedTrends, WindowEntries
@@ -106,14 +107,14 @@ def take_trends(
     judge = None
     if demands is not None:
         judge = Judge(part, selector.rule, demands, given)
-    buffers, loop = make_buffers(part), write_take(shape)
-    state = np.array([0, -1, NOTHING_TAKEN, 0, -1, 0, 0])
+    buffers, loop = make_buffers(part.row.size, part.largest_segment), write_take(shape)
+    state = np.array([0, -1, NOTHING_TAKEN, -1, 0, 0])
     cells = folds.cells(buffers.entry.size)
     asked = given | new_ways(part.row.size) | _name_folds(folds, part, cells)
     asked |= {"gone": np.full(part.row.size, -1, np.int64), "state": state}
     asked |= {"found_entry": buffers.entry, "starts": buffers.starts, "vertices": buffers.vertices}
     while state[0] < inside.size:
-        if judge is not None and state[0] * (part.row.size + 1) + max(state[1], 0) >= state[6]:
+        if judge is not None and state[0] * (part.row.size + 1) + max(state[1], 0) >= state[5]:
             asked |= judge.decide(state)
         trends = loop.run(asked)
         if trends:
@@ -129,9 +130,7 @@ def _describe_graph(part: SegmentGraph, places: np.ndarray) -> dict[str, Any]:
     graph = part.graph
     later = np.repeat(np.arange(graph.row.size, dtype=np.int32), np.diff(graph.edge_starts))
     place = places[part.row]
-    order = np.argsort(graph.edges, kind="stable")
-    starts = np.zeros(graph.row.size + 1, np.int64)
-    np.cumsum(np.bincount(graph.edges, minlength=graph.row.size), out=starts[1:])
+    order, starts = stable_order(graph.edges, graph.row.size)
     if starts[-1] and (np.diff(starts) > 1).any():
         order = np.lexsort((place[later], part.variable[later], graph.tick[later], graph.edges))
     names = ("tick", "window_first", "start_from", "end_until", "segment_starts")
@@ -171,7 +170,7 @@ class Judge:
         # The trend that ends last is looked at first, whatever is taken.
         self.collect, self.walk = write_judging(TakeShape(replace(rule, shortest=False), True, demands.folds.shape))
         self.given = given | new_ways(part.row.size) | _name_folds(demands.folds, part, demands.folds.cells(0))
-        self.state = np.array([0, -1, NOTHING_TAKEN, 0, -1, 0, 0])
+        self.state = np.array([0, -1, NOTHING_TAKEN, -1, 0, 0])
         self.at_once, self.walked = _SOME_STARTS, 0
         # Beginnings that were judged at once, the candidates that were walked for it, and what had been taken away.
         self.last: tuple[int, int, int] | None = None
@@ -181,14 +180,14 @@ class Judge:
 
     def decide(self, state: np.ndarray) -> dict[str, np.ndarray]:
         """Judge the next beginnings, from where taking stands, and say there up to where."""
-        self._adapt(int(state[5]))
+        self._adapt(int(state[4]))
         most = max(self.at_once, self.most_of_tick)
         names = ("start_key", "start_vertex", "start_window", "start_end", "start_how")
         rows, cells = np.empty((5, most), np.int64), self.demands.folds.cells(most)
         self.state[:3] = state[:3]
         asked = self.given | dict(zip(names, rows, strict=True)) | {"state": self.state, "most": most}
         found = self.collect.run(asked | {"whole": cells[0], "real": cells[1]})
-        state[6] = self.state[6]
+        state[5] = self.state[5]
         key, vertex, window, ends, how = rows[:, :found]
         outputs = [FoldedOutput(*one) for one in self.demands.folds.read(cells, found)]
         verdict = self.demands.judge(self.part, outputs, vertex, ends)
@@ -202,7 +201,7 @@ class Judge:
             left = np.flatnonzero(~verdict.holds & ~hopeless)
         walked = self.walked
         end[left], how[left] = self._walk(vertex[left], window[left], is_single[left])
-        self.last = found, self.walked - walked, int(state[5])
+        self.last = found, self.walked - walked, int(state[4])
         some = np.flatnonzero(end >= 0)
         return {"decided": key[some], "decided_end": end[some], "decided_how": how[some]}
 

@@ -149,12 +149,7 @@ def find_certain(
 
 def _are_behind(at: np.ndarray, undecided: np.ndarray, rows: EncodedRows) -> np.ndarray:
     """Whether ticks are undecided, or an earlier one of their partition is."""
-    partition = rows.partitions.of_rows()[first_rows(rows)]
+    partition = rows.partitions.of_rows()[np.searchsorted(rows.tick, np.arange(rows.tick_steps.size))]
     earlier = np.searchsorted(undecided, at, side="right") - 1
     behind: np.ndarray = np.append(partition[undecided], -1)[earlier] == partition[at]
     return behind
-
-
-def first_rows(rows: EncodedRows) -> np.ndarray:
-    """The first row of each tick."""
-    return np.searchsorted(rows.tick, np.arange(rows.tick_steps.size))
