@@ -25,7 +25,7 @@ from trendweave.progress import count_parts_to_tell, follow
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.apart import copy_into_windows, keep_apart
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.encoded import ASKED, CHUNK, encode_rows
+from trendweave.rows.encoded import ASKED, CHUNK, EncodedRows, encode_rows
 from trendweave.rows.segments import Segments, take_segments
 from trendweave.rows.times import TimeType, moving_reach
 from trendweave.rows.trend_windows import TrendNumbers, number_trend_windows
@@ -202,7 +202,12 @@ class PartitionTask:
                 of_group.append(group[piece.segments.of_rows()[at]])
         ends = (np.concatenate(ticks), np.concatenate(of_group))
         numbers = number_windows(
-            self.plan.window, self.rows.time_type, self.rows.tick_steps, ends, self.options.only, self._tick_chunks()
+            self.plan.window,
+            self.rows.time_type,
+            self.rows.tick_steps,
+            ends,
+            self.options.only,
+            tick_chunks(self.rows, self.options.chunk),
         )
         return keep_apart(numbers, self.rows)
 
@@ -217,7 +222,7 @@ class PartitionTask:
             self.rows.tick[self.rows.partitions.starts[:-1]],
             np.concatenate([np.empty(0, np.int64), *ticks]),
             self.options.only,
-            self._tick_chunks(),
+            tick_chunks(self.rows, self.options.chunk),
             self._asked_ticks(),
         )
 
@@ -228,15 +233,6 @@ class PartitionTask:
         asked = np.zeros(self.rows.tick_steps.size, np.bool_)
         asked[self.rows.tick[self.rows.table.column(ASKED).to_numpy()]] = True
         return asked
-
-    def _tick_chunks(self) -> Chunks | None:
-        """The chunk of each tick; a chunk is part of the partition key, so a tick lies in one."""
-        if self.options.chunk is None:
-            return None
-        numbers = self.rows.table.column(CHUNK).to_numpy()
-        of_tick = np.empty(self.rows.tick_steps.size, np.int64)
-        of_tick[self.rows.tick] = numbers
-        return Chunks(of_tick, self.options.chunk)
 
     def _may_end(self, piece: Piece) -> np.ndarray:
         ends = {piece.template.states[end.state].variable for end in piece.template.ends}
@@ -377,6 +373,15 @@ class PartitionTask:
             self.measured.of_rows(segments),
             "exact" if self.options.exact or self.plan.is_conjunction else "float64",
         )
+
+
+def tick_chunks(rows: EncodedRows, length: int | None) -> Chunks | None:
+    """The chunk of each tick; a chunk is part of the partition key, so a tick lies in one."""
+    if length is None:
+        return None
+    of_tick = np.empty(rows.tick_steps.size, np.int64)
+    of_tick[rows.tick] = rows.table.column(CHUNK).to_numpy()
+    return Chunks(of_tick, length)
 
 
 def sum_too_large(plan: Plan, kind: TimeType, labels: np.ndarray) -> ExecutionError:
