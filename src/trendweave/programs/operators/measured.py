@@ -80,3 +80,18 @@ def as_column(values: np.ndarray, kind: pa.DataType, missing: np.ndarray) -> pa.
     if pa.types.is_temporal(kind) and kind.bit_width == 32:
         return whole.cast(pa.int32()).cast(kind)
     return whole.cast(kind)
+
+
+def codes_of(values: np.ndarray) -> np.ndarray:
+    """int64 codes in the order of the values: NaN above all other floats, -0.0 equal to 0.0."""
+    if values.dtype != np.float64:
+        return values
+    bits = (values + 0.0).view(np.int64)
+    codes = np.where(bits < 0, bits ^ MOST, bits)
+    codes[np.isnan(values)] = NAN_CODE
+    return codes
+
+
+def values_of(codes: np.ndarray, floats: bool) -> np.ndarray:
+    """The inverse of `codes_of`."""
+    return np.where(codes < 0, codes ^ MOST, codes).view(np.float64) if floats else codes

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.aggregates.exact_numbers import order_codes
-from trendweave.programs.operators.measured import LEAST, MOST, Measured
+from trendweave.programs.operators.measured import LEAST, MOST, Measured, codes_of
 from trendweave.programs.operators.sums import Sums, carry, no_sums, sums_of
 
 #: The arrays of slices, and of columns in slices, and how those of some slices become one.
@@ -158,7 +157,7 @@ def summarise(
         numbers: The slices.
     """
     parts = [summarise_column(own, starts) for own in measured]
-    parts = [replace(part, low=order_codes(part.low), high=order_codes(part.high)) for part in parts]
+    parts = [replace(part, low=codes_of(part.low), high=codes_of(part.high)) for part in parts]
     return Partials(numbers, np.diff(starts), times[starts[:-1]], times[starts[1:] - 1], tuple(parts))
 
 

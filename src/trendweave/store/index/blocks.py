@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.aggregates.exact_numbers import order_codes
-from trendweave.programs.operators.measured import NAN_CODE, is_float, is_measured, is_text, measure
+from trendweave.programs.operators.measured import NAN_CODE, codes_of, is_float, is_measured, is_text, measure
 from trendweave.programs.operators.sums import Sums, join_sums, no_sums, sums_of
 from trendweave.rows.times import TimeType
 from trendweave.store.index.array_file import DamagedIndex
@@ -123,7 +122,7 @@ class Blocks:
         column = self.column(name)
         if column is None:
             return np.ones(self.size, np.bool_)
-        low, high = order_codes(column.low), order_codes(column.high)
+        low, high = codes_of(column.low), codes_of(column.high)
         held = ~column.known
         for least, most in code_ranges(kind, operator, value):
             held |= (low <= high) & (low <= most) & (high >= least)

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import OptionError, Problem
-from trendweave.kernels.aggregates.exact_numbers import order_codes
-from trendweave.programs.operators.measured import LEAST, MOST, is_float
+from trendweave.programs.operators.measured import LEAST, MOST, codes_of, is_float
 
 OPERATORS = ("=", "<>", "<", "<=", ">", ">=")
 #: Beyond this, whole numbers that differ may be one float.
@@ -58,13 +57,13 @@ def _clipped(ranges: Ranges) -> Ranges:
 def _float_codes(value: Any) -> tuple[int, int]:
     number = _number(value)
     if isinstance(number, float):
-        code = int(order_codes(np.array([number]))[0])
+        code = int(codes_of(np.array([number]))[0])
         return code, code
     try:
         near = float(number)
     except OverflowError:
         near = math.inf if number > 0 else -math.inf
-    code = int(order_codes(np.array([near]))[0])
+    code = int(codes_of(np.array([near]))[0])
     exact = math.isfinite(near) and Fraction(near) == number
     return (code, code) if exact else (code - 1, code + 1)
 

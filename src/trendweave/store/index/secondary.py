@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels.aggregates.exact_numbers import order_codes
 from trendweave.kernels.sorting import order_by_time
-from trendweave.programs.operators.measured import LEAST, MOST, is_measured, is_text, measure
+from trendweave.programs.operators.measured import LEAST, MOST, codes_of, is_measured, is_text, measure
 from trendweave.rows.times import as_steps, has_time, time_type
 from trendweave.store.index.array_file import ArrayFile
 from trendweave.store.index.light import own_schema
@@ -55,7 +54,7 @@ def build_secondary(reader: RowReader, time: str, column: str) -> tuple[dict[str
     measured = measure(table.column(column))
     if measured is None:
         return None
-    order, _, codes = order_by_time(np.zeros(rows.size, np.int64), order_codes(measured.values), 1)
+    order, _, codes = order_by_time(np.zeros(rows.size, np.int64), codes_of(measured.values), 1)
     arrays = {"codes": codes, "fences": codes[::PAGE].copy()}
     return facts, {**arrays, "rows": rows[order].astype(np.uint32), "times": times[order]}
 

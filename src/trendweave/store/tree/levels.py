@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from trendweave.kernels.aggregates.exact_numbers import order_codes
+from trendweave.programs.operators.measured import codes_of
 from trendweave.programs.operators.sums import Sums
 from trendweave.store.index.blocks import Blocks
 
@@ -98,7 +98,7 @@ class Tree:
             return None
         blocks = self.blocks
         known = np.where(leaf.known, blocks.count - leaf.nulls, 0)
-        low, high = order_codes(leaf.low), order_codes(leaf.high)
+        low, high = codes_of(leaf.low), codes_of(leaf.high)
         levels = [ColumnLevel(low, high, known, leaf.nans, leaf.sums, leaf.known & blocks.exact)]
         for level in self.levels[:-1]:
             below, starts = levels[-1], np.arange(0, level.size, FANOUT)

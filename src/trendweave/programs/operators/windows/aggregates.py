@@ -14,15 +14,16 @@ from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.expressions.arrow.values import join_chunks
 from trendweave.gpu.card import Card, find_card, memory_told
 from trendweave.gpu.windows import Stretches, count_flags, extremes, ordered_codes, put_stretches, sum_floats, sum_whole
-from trendweave.kernels.aggregates.exact_numbers import order_codes, values_of_codes
 from trendweave.programs.operators.measured import (
     LEAST,
     MOST,
     NAN_CODE,
     as_column,
+    codes_of,
     is_float,
     is_measured,
     measure,
+    values_of,
 )
 from trendweave.programs.operators.ordering import value_order
 from trendweave.programs.operators.partials import ColumnPart
@@ -64,7 +65,7 @@ class MovingHere:
 
     def codes(self, values: Any) -> Any:
         """Floats as int64 numbers of the same order."""
-        return order_codes(values)
+        return codes_of(values)
 
     def extreme(self, codes: Any, largest: bool) -> np.ndarray:
         """The smallest or the largest int64 number of each window."""
@@ -190,7 +191,7 @@ class MeasuredColumn:
         floats = is_float(self.kind)
         codes = self._moving.codes(self._values) if floats else self._values
         found = self._moving.extreme(self._or(codes, LEAST if largest else MOST), largest)
-        return as_column(values_of_codes(np.where(missing, 0, found), floats), self.kind, missing)
+        return as_column(values_of(np.where(missing, 0, found), floats), self.kind, missing)
 
     def _or(self, values: Any, otherwise: int) -> Any:
         if self._valid is None:
@@ -261,4 +262,4 @@ class SlicedColumn:
         codes = fold_between("most", part.high, low, high) if largest else fold_between("least", part.low, low, high)
         nans = count_between(part.nans, low, high)
         codes = np.where((nans > 0) & (largest | (nans == self.known)), NAN_CODE, np.where(missing, 0, codes))
-        return as_column(values_of_codes(codes, is_float(self.kind)), self.kind, missing)
+        return as_column(values_of(codes, is_float(self.kind)), self.kind, missing)
