@@ -19,7 +19,7 @@ from trendweave.language.syntax_tree import Attribute, Expression
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, OperatorPlan
 from trendweave.planning.plan import Path, SessionWindow
 from trendweave.planning.situated_plan import QueryPlan
-from trendweave.programs.bind import Wishes, bind
+from trendweave.programs.bind import bind
 from trendweave.programs.carry import carry_of, name_carry
 from trendweave.programs.intervals.program import IntervalMatches
 from trendweave.programs.operators.filter import KeptEvents
@@ -37,13 +37,12 @@ from trendweave.programs.program import (
     Step,
     Steps,
     TimeCut,
-    UpToWatermark,
     Work,
 )
-from trendweave.programs.situated.program import InSituations
-from trendweave.programs.situated.steps import SituatedSteps
+from trendweave.programs.situated import InSituations, SituatedSteps
 from trendweave.programs.trends.bound import BoundTrends
-from trendweave.results.types import ResultColumn, result_schema
+from trendweave.programs.trends.detection import Wishes
+from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_steps, keep_rows_with_time, time_type
@@ -270,7 +269,7 @@ class LaterStage:
 
 
 @dataclass(frozen=True, slots=True)
-class ChainSteps(UpToWatermark):
+class ChainSteps(Steps):
     """Steps of the first operator, and of those behind it. Rows that may be withdrawn are no events of another one, so
     nothing is shown early."""
 
@@ -310,13 +309,17 @@ def _select(rows: pa.Table, mask: np.ndarray) -> pa.Table:
 
 
 @dataclass(frozen=True)
-class ChainedRows:
+class ChainedRows(Program):
     """Rows of the last of several operators. `filters` come before all of them. Where filters are all that there is
     besides one operator, everything but the filters is its own."""
 
     filters: tuple[KeptEvents, ...]
     stages: tuple[Stage, ...]
-    text: str
+    written: str
+
+    @property
+    def text(self) -> str:
+        return self.written
 
     @property
     def _first(self) -> Program:
@@ -326,7 +329,7 @@ class ChainedRows:
     def _alone(self) -> bool:
         return len(self.stages) == 1
 
-    @property
+    @cached_property
     def events(self) -> pa.Schema:
         return self.filters[0].events if self.filters else self._first.events
 
@@ -345,10 +348,6 @@ class ChainedRows:
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
         return result_of((*(Stage(program, None) for program in self.filters), *self.stages))
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return result_schema(self.result)
 
     @cached_property
     def needs(self) -> Needs:

@@ -32,7 +32,7 @@ from trendweave.programs.program import (
     Output,
     Scope,
     Step,
-    UpToWatermark,
+    Steps,
     Work,
 )
 from trendweave.results.types import ResultColumn
@@ -196,7 +196,7 @@ class KeptEvents(BoundOperator):
 
 
 @dataclass(frozen=True, slots=True)
-class FilterSteps(UpToWatermark):
+class FilterSteps(Steps):
     """Rows wait for the watermark, so that they come out in order of their time whatever the pieces were."""
 
     program: KeptEvents

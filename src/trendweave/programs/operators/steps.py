@@ -18,7 +18,7 @@ from trendweave.programs.operators.sums import count_between
 from trendweave.programs.operators.windows.aggregates import SlicedColumn
 from trendweave.programs.operators.windows.edges import ALL_WINDOWS, StepSpan, count_windows, time_windows
 from trendweave.programs.operators.windows.slices import BEGIN, Slices, fold_rows, merge_slices
-from trendweave.programs.program import FIRST, LAST, Carry, Scope, Step, UpToWatermark
+from trendweave.programs.program import FIRST, LAST, Carry, Scope, Step, Steps
 from trendweave.rows.closing import Closing
 from trendweave.rows.times import check_edges
 
@@ -32,7 +32,7 @@ _WAITING, _SKIP = "waiting", "skip"
 
 
 @dataclass(frozen=True, slots=True)
-class CountSteps(UpToWatermark):
+class CountSteps(Steps):
     """Windows of events: of each key, the events of its next window that have come are carried on, or how many have to
     come before that window begins."""
 
@@ -70,7 +70,7 @@ _SLICES = f"{FOLDED}slices"
 
 
 @dataclass(frozen=True, slots=True)
-class FoldedSteps(UpToWatermark):
+class FoldedSteps(Steps):
     """Windows of time without events: rows that the watermark has passed are folded into slices, so that what is kept
     grows with keys and slices. Where rows are shown early they wait, and are not folded."""
 
@@ -136,7 +136,7 @@ _HELD, _NUMBER = "held", "number"
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingSteps(UpToWatermark):
+class WaitingSteps(Steps):
     """Where both windows are of time, events wait as long as windows reach."""
 
     program: WindowJoin
@@ -163,7 +163,7 @@ class WaitingSteps(UpToWatermark):
 
 
 @dataclass(frozen=True, slots=True)
-class CarriedSteps(UpToWatermark):
+class CarriedSteps(Steps):
     """Where a window counts events, those that it may still hold are carried, with their numbers."""
 
     program: WindowJoin
