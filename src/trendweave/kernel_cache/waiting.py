@@ -26,8 +26,8 @@ PATIENCE = 2.0
 _PAUSE = 5.0
 #: Seconds to wait for another process; a compiler that takes longer was perhaps stopped, so do it here.
 _LONGEST_WAIT = 120.0
-#: Measured: 1 to 3 seconds for aggregates, 2 for a list of pairs, 4 for matches that conditions on the whole choose and
-#: for a few queries that share work; more for many different queries.
+#: Measured: 1 to 3 seconds for aggregates, 2 to 4 for lists of trends, 5 for intervals and for a few queries that share
+#: work; 14 for 17 queries of eight kinds.
 _RANGE = "1 to 10 seconds of CPU time"
 #: Nothing is told where this variable of the environment, which stands for progress bars too, says so.
 _VARIABLE = "TRENDWEAVE_PROGRESS"
