@@ -19,7 +19,7 @@ from trendweave.gpu.windows import (
     sum_floats,
     sum_whole,
 )
-from trendweave.rows.codes import ordered_bits
+from trendweave.kernels.numbering import ordered_bits
 
 FLOATS = {
     "near": lambda draw, count: draw.normal(size=count).round(3),

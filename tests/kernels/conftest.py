@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from trendweave.kernels import many_queries
 from trendweave.kernels.aggregates import passes
 from trendweave.kernels.loops import run
 
@@ -15,4 +16,5 @@ def whole_numbers(request, monkeypatch):
     monkeypatch.setattr(run, "MOST_INTERPRETED", math.inf)
     monkeypatch.setattr(run, "PATIENCE", math.inf)
     if request.param == "checked":
-        monkeypatch.setattr(passes, "sums_exactly", lambda *_: False)
+        for module in (passes, many_queries):
+            monkeypatch.setattr(module, "is_interpreted", lambda *_: False)

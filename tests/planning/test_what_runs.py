@@ -13,8 +13,7 @@ import pytest
 import trendweave
 from trendweave.kernels import Way as KernelWay
 from trendweave.kernels.aggregates import passes
-from trendweave.kernels.lanes import sums as lane_sums
-from trendweave.kernels.loops import matrices, slide
+from trendweave.kernels.loops import by_value, matrices, slide
 from trendweave.kernels.loops.vectors import Numbers
 from trendweave.planning.plan import Kernel, Plan, Way
 from trendweave.programs.trends.kernel_inputs import WAYS
@@ -52,7 +51,7 @@ class Recorder:
         self._choose, self._run, self._run_loop = passes.choose_methods, passes.Engine.run, passes.run_loop
         patch.setattr(passes, "choose_methods", self.choose)
         patch.setattr(passes.Engine, "run", lambda engine, *arguments, **named: self.run(engine, *arguments, **named))
-        for module in (passes, lane_sums, matrices, slide):
+        for module in (passes, by_value, matrices, slide):
             patch.setattr(module, "run_loop", self.run_loop)
         for module, name, kernel in OTHER_LOOPS:
             patch.setattr(module, name, self.record(getattr(module, name), kernel))

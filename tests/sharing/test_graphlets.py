@@ -190,8 +190,12 @@ def test_a_count_too_large_for_memory_is_looked_for_one_by_one(monkeypatch: pyte
     from trendweave.kernels import CountTooLargeError
     from trendweave.programs.shared.merged import unit
 
-    def refuse(*given: object, **options: object) -> None:
-        raise CountTooLargeError("more than memory holds")
+    aggregate = unit.aggregate_shared
+
+    def refuse(rows: Any, template: Any, *given: Any, **options: Any) -> Any:
+        if template.queries > 1:
+            raise CountTooLargeError("more than memory holds")
+        return aggregate(rows, template, *given, **options)
 
     workload = trendweave.workload({name: f"RETURN COUNT(*) PATTERN SEQ({name}, B+) {WINDOW}" for name in "AC"})
     monkeypatch.setattr(unit, "aggregate_shared", refuse)

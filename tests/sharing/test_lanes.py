@@ -38,7 +38,7 @@ def plans_of(texts: list[str]) -> list[Plan]:
 
 
 def units_of(*texts: str) -> list[Lanes]:
-    return share_lanes(plans_of(list(texts)), list(range(len(texts))))[0]
+    return share_lanes(plans_of(list(texts)), list(range(len(texts))))
 
 
 def some_events(count: int = 300, seed: int = 1) -> pa.Table:
@@ -206,7 +206,7 @@ def related(draw: st.DrawFn) -> tuple[Member, ...]:
 
 def has_lanes(workload: tuple[Member, ...]) -> bool:
     plans = plans_of([member.written for member in workload])
-    return len({plan.text for plan in plans}) > 1 and bool(share_lanes(plans, list(range(len(plans))))[0])
+    return len({plan.text for plan in plans}) > 1 and bool(share_lanes(plans, list(range(len(plans)))))
 
 
 @st.composite

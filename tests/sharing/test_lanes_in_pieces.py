@@ -13,8 +13,8 @@ from tests.profiles import examples
 from tests.sharing.test_lanes import VARIED, falling, some_events, units_of
 from trendweave.planning.plan import Plan
 from trendweave.programs.program import EVERYTHING
-from trendweave.programs.shared.partials import SLOT
 from trendweave.programs.shared.program import Shared, bind_shared
+from trendweave.programs.shared.results import SLOT
 from trendweave.programs.trends.program import bind_trends
 from trendweave.sharing.units import plan_sharing
 from trendweave.workload import Workload

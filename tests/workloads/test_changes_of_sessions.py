@@ -158,16 +158,17 @@ def test_one_name_of_two_goes_and_the_other_goes_on() -> None:
     assert [(row["query"], row["many"]) for row in session.finish().to_pylist()] == [("two", Decimal(7))]
 
 
-def test_queries_that_came_at_different_times_share_after_a_while() -> None:
+def test_queries_of_one_text_that_came_at_different_times_share_at_once() -> None:
     session = trendweave.workload({"pairs": PAIRS}).push(SCHEMA)
     session.send(event(0))
     session.with_query("again", PAIRS)
-    members = len(program_of(session._engine, session._state).programs)
+    came = program_of(session._engine, session._state)
     for time in range(1, 12):
         session.send(event(time, "AB"[time % 2]))
     settled = program_of(session._engine, session._state)
-    assert (members, len(settled.programs)) == (2, 1)
-    assert settled.names == (("pairs", "again"),)
+    assert came.names == settled.names == (("pairs", "again"),)
+    assert len(came.programs) == 1
+    assert set(came.roster.since) == {"again"}
     assert not settled.roster.since
 
 

@@ -133,7 +133,7 @@ def extremes(card: Card, codes: Any, stretches: Stretches, largest: bool) -> Any
 
 
 def ordered_codes(card: Card, values: Any) -> Any:
-    """Floats as int64 numbers of the same order, as `rows.codes.ordered_bits` makes them."""
+    """Floats as int64 numbers of the same order, as `kernels.numbering.ordered_bits` makes them."""
     xp = card.xp
     wide = values.astype(np.float64)
     bits = xp.where(xp.isnan(wide), np.nan, wide + 0.0).view(np.int64)

@@ -1,8 +1,9 @@
 """Which rows meet the conditions of which rules, where rules compare the same values with other constants.
 
 Entries (a rule, or one of several ways to meet its equalities) stand in groups of equal constants. A row asks for one
-group; there each order comparison is a range of the entries sorted by its constant, found by binary search. The entries
-of the shortest range are looked at. So a row costs a search per comparison, and little more than the rules it meets.
+group; there the entries whose constant is above the row's value are a range of those sorted by it, found by binary
+search. The entries of the shortest range are looked at. So a row costs a search per comparison, and little more than
+the rules it meets.
 """
 
 from __future__ import annotations
@@ -11,23 +12,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.compiling import inlined_late, inner
+from trendweave.kernels.compiling import inner
 from trendweave.kernels.searching import first_not_below
-
-BELOW, NOT_ABOVE, ABOVE, NOT_BELOW, UNEQUAL = range(5)
 
 
 class FilterIndex(NamedTuple):
     """Entries in order of their groups. Codes are numbers that compare as the constants do, never negative.
 
-    `starts`: where each group begins (groups + 1). `rule`: the rule of each entry. `operators`: per comparison, how a
-    row's code must lie to that of an entry. `codes`: per comparison, the code of each entry. `orders`, `sorted`: per
-    comparison, the entries of each group by code, and their codes.
+    `starts`: where each group begins (groups + 1). `rule`: the rule of each entry. `unequal`: per comparison, whether
+    the code of an entry must be another one than the row's; else it must be above that. `codes`: per comparison, the
+    code of each entry. `orders`, `sorted`: per comparison, the entries of each group by code, and their codes.
     """
 
     starts: np.ndarray
     rule: np.ndarray
-    operators: np.ndarray
+    unequal: np.ndarray
     codes: np.ndarray
     orders: np.ndarray
     sorted: np.ndarray
@@ -42,16 +41,14 @@ class RowCodes(NamedTuple):
     values: np.ndarray
 
 
-def make_index(
-    rule: np.ndarray, group: np.ndarray, groups: int, operators: np.ndarray, codes: np.ndarray
-) -> FilterIndex:
+def make_index(rule: np.ndarray, group: np.ndarray, groups: int, unequal: np.ndarray, codes: np.ndarray) -> FilterIndex:
     """Sort entries.
 
     Args:
         rule: The rule of each entry.
         group: Its group.
         groups: How many there are.
-        operators: Per comparison, BELOW to UNEQUAL.
+        unequal: Per comparison, whether codes must differ, or be above those of rows.
         codes: Per comparison, the code of each entry.
 
     Returns:
@@ -61,7 +58,7 @@ def make_index(
     rule, group, codes = rule[by_group], group[by_group], np.ascontiguousarray(codes[:, by_group])
     orders = np.stack([np.lexsort((one, group)) for one in codes]) if len(codes) else np.empty((0, rule.size), np.int64)
     starts = np.searchsorted(group, np.arange(groups + 1))
-    return FilterIndex(starts, rule, operators, codes, orders, np.take_along_axis(codes, orders, axis=1))
+    return FilterIndex(starts, rule, unequal, codes, orders, np.take_along_axis(codes, orders, axis=1))
 
 
 def take_rules(index: FilterIndex, first: int, end: int) -> FilterIndex:
@@ -71,38 +68,7 @@ def take_rules(index: FilterIndex, first: int, end: int) -> FilterIndex:
         return index
     group = np.repeat(np.arange(index.starts.size - 1), np.diff(index.starts))
     groups = index.starts.size - 1
-    return make_index(index.rule[kept], group[kept], groups, index.operators, index.codes[:, kept])
-
-
-@inlined_late
-def _meets(operator: int, value: int, constant: int) -> bool:
-    if operator == 0:
-        return value < constant
-    if operator == 1:
-        return value <= constant
-    if operator == 2:
-        return value > constant
-    if operator == 3:
-        return value >= constant
-    return value != constant
-
-
-@inlined_late
-def _range_low(operator: int, numbers: np.ndarray, low: int, high: int, value: int) -> int:
-    if operator == 0:
-        return first_not_below(numbers, low, high, value + 1)
-    if operator == 1:
-        return first_not_below(numbers, low, high, value)
-    return low
-
-
-@inlined_late
-def _range_high(operator: int, numbers: np.ndarray, low: int, high: int, value: int) -> int:
-    if operator == 2:
-        return first_not_below(numbers, low, high, value)
-    if operator == 3:
-        return first_not_below(numbers, low, high, value + 1)
-    return high
+    return make_index(index.rule[kept], group[kept], groups, index.unequal, index.codes[:, kept])
 
 
 @inner
@@ -119,31 +85,29 @@ def match_rows(
         out: The rows of all rules, each rule's in their order.
         fill: List them?
     """
-    comparisons = index.operators.size
+    comparisons = index.unequal.size
     for at in range(rows.row.size):
         row = rows.row[at]
         group = rows.group[row]
         if group < 0:
             continue
         low, high = index.starts[group], index.starts[group + 1]
-        best_low, best_high, best = low, high, -1
+        best_low, best = low, -1
         for one in range(comparisons):
             value = rows.values[one, row]
             if value < 0:
-                best_high = best_low
+                best_low = high
                 break
-            operator = index.operators[one]
-            if operator == 4:
-                continue
-            own_low = _range_low(operator, index.sorted[one], low, high, value)
-            own_high = _range_high(operator, index.sorted[one], low, high, value)
-            if best < 0 or own_high - own_low < best_high - best_low:
-                best_low, best_high, best = own_low, own_high, one
-        for number in range(best_low, best_high):
+            if not index.unequal[one]:
+                own_low = first_not_below(index.sorted[one], low, high, value + 1)
+                if best < 0 or own_low > best_low:
+                    best_low, best = own_low, one
+        for number in range(best_low, high):
             entry = number if best < 0 else index.orders[best, number]
             meets = True
             for one in range(comparisons):
-                if one != best and not _meets(index.operators[one], rows.values[one, row], index.codes[one, entry]):
+                value, constant = rows.values[one, row], index.codes[one, entry]
+                if one != best and (constant == value if index.unequal[one] else constant <= value):
                     meets = False
                     break
             if meets:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates import exact_numbers, passes
+from trendweave.kernels.aggregates import exact_numbers
 from trendweave.kernels.aggregates.entry import NUMBERS, check_choice, tidy
 from trendweave.kernels.aggregates.passes import MEMORY_LIMIT, CountTooLargeError
 from trendweave.kernels.columns import make_writable
@@ -21,7 +21,7 @@ from trendweave.kernels.inputs import NO_TREND
 from trendweave.kernels.loops.bursts import ALWAYS, AUTO, LIMB_BITS, NEVER, BurstShape, write_bursts
 from trendweave.kernels.loops.memory import NUMBER_TYPES
 from trendweave.kernels.loops.merged import MergedTables, MergedTemplate, number_patterns
-from trendweave.kernels.loops.run import interprets, run_loop
+from trendweave.kernels.loops.run import interprets, is_interpreted, run_loop
 from trendweave.kernels.loops.vectors import INTERPRETED, Numbers
 
 FIRST_LIMBS = 8  # in the first attempt with limbs
@@ -283,7 +283,7 @@ class _Run:
         if values.dtype == np.float64:
             return self._collect([self._pass(Numbers.FLOAT64, segments, values, marks)])
         shape = BurstShape(Numbers.EXACT, len(values) > 0, self._blocked)
-        if passes.sums_exactly(self._steps(len(values) + 1), shape):
+        if is_interpreted(self._steps(len(values) + 1), shape):
             return self._collect([self._pass(Numbers.EXACT, segments, values, marks)])
         parts, few = [], segments[np.linspace(0, segments.size - 1, SAMPLE_SEGMENTS + 2).astype(int)[1:-1]]
         sampled = segments.size >= MANY_SEGMENTS

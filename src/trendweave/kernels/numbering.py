@@ -1,4 +1,4 @@
-"""Numbering values and times in the order in which rows have them."""
+"""Numbers for values and times: in the order in which rows have them, or in that of floats."""
 
 from __future__ import annotations
 
@@ -33,3 +33,28 @@ def number_ticks(times: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.
     np.not_equal(times[1:], times[:-1], out=new[1:])
     new[starts[:-1][starts[:-1] < times.size]] = True
     return np.cumsum(new) - 1, times[new]
+
+
+def ordered_bits(numbers: np.ndarray) -> np.ndarray:
+    """Write floats as integers in the same order; -0.0 is 0.0, and NaN is the largest.
+
+    Args:
+        numbers: The floats.
+
+    Returns:
+        The integers.
+    """
+    bits = np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+
+
+def from_ordered_bits(codes: np.ndarray) -> np.ndarray:
+    """Read the floats that `ordered_bits` wrote.
+
+    Args:
+        codes: The integers.
+
+    Returns:
+        The floats.
+    """
+    return np.where(codes < 0, codes ^ np.int64(2**63 - 1), codes).view(np.float64)

@@ -4,7 +4,7 @@ ordered them. A program keeps rows in one of several forms; all are looked at he
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -59,9 +59,8 @@ def count_ties(program: Program, rows: pa.Table, chunk: int | None = None) -> in
     shared = SharedRows(rows, program.rows)
     # What queries with the same partitions take, together.
     taken: dict[tuple[int, TieKeys], set[int] | None] = {}
-    sources = (source for unit in program.units for source in unit.sources)
-    for source, view in zip(sources, program.rows.views, strict=True):
-        if (keys := _find_keys(source)) is not None:
+    for unit, view in zip(program.units, program.rows.views, strict=True):
+        if (keys := _find_keys(unit.source)) is not None:
             names = ([(view.shared_name(path[0]), *path[1:]) for path in own] for own in (keys.keys, keys.known))
             kind = view.family, TieKeys(*(tuple(sorted(own)) for own in names))
             before = taken.setdefault(kind, set())
@@ -85,16 +84,26 @@ def find_joinable(program: Program, rows: pa.Table) -> Iterator[tuple[str, int, 
         Per query its text, how many such events there are, and how many events.
     """
     if isinstance(program, BoundTrends):
-        if (keys := _find_keys(program)) is not None and rows.num_rows:
-            yield program.plan.text, _count_joinable(program.plan, rows, _find_same_time(rows, keys)), rows.num_rows
+        yield from _find_joinable(program, [program.plan], rows)
     elif _is_shared(program):
         from trendweave.programs.shared.rows import SharedRows
 
         shared = SharedRows(rows, program.rows)
-        sources = [source for unit in program.units for source in unit.sources]
-        for number, source in enumerate(sources[:_MOST_VIEWS]):
-            if isinstance(source, BoundTrends):
-                yield from find_joinable(source, shared.view(number))
+        for number, unit in enumerate(program.units[:_MOST_VIEWS]):
+            if unit.patterns:
+                yield from _find_joinable(unit.source, unit.patterns[:_MOST_VIEWS], shared.view(number))
+
+
+def _find_joinable(program: Program, plans: Sequence[Plan], rows: pa.Table) -> Iterator[tuple[str, int, int]]:
+    """The same for plans that read the events of a program."""
+    keys = _find_keys(program)
+    if keys is None or not rows.num_rows or not isinstance(program, BoundTrends):
+        return
+    same = _find_same_time(rows, keys)
+    letters = {(variable.type, variable.local): letter for letter, variable in enumerate(program.plan.variables)}
+    for plan in plans:
+        number = {one.name: letters[one.type, one.local] for one in plan.variables if (one.type, one.local) in letters}
+        yield plan.text, _count_joinable(plan, number, rows, same), rows.num_rows
 
 
 # Whoever has such a program has imported its class, and others need not wait for a hundred modules.
@@ -181,17 +190,15 @@ def _share_a_value(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return places, numbers[places]
 
 
-def _count_joinable(plan: Plan, rows: pa.Table, same: np.ndarray) -> int:
-    """Events whose time has one that can be read as some variable, and another one as a variable that may follow it."""
+def _count_joinable(plan: Plan, number: Mapping[str, int], rows: pa.Table, same: np.ndarray) -> int:
+    """Events whose time has one that can be read as some variable, and another one as a variable that may follow it.
+    `number` tells the bit of each variable."""
     tied = np.flatnonzero(same >= 0)
     if not tied.size:
         return 0
     letters, groups = read_letters(rows)[tied], same[tied]
-    number = {variable.name: place for place, variable in enumerate(plan.variables)}
     joined = np.zeros(int(groups.max()) + 1, np.bool_)
     pairs = {pair for template in plan.templates for pair in template.neighbours()}
-    if any(name not in number for pair in pairs for name in pair):
-        return 0  # several queries in one template, whose states are none of the variables that rows tell of
     for earlier, later in pairs:
         one, other = (
             letters[:, number[name] // 64] >> np.uint64(number[name] % 64) & np.uint64(1) != 0

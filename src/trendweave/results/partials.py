@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels.merging import add_at, largest_at
-from trendweave.rows.codes import first_of_each, from_ordered_bits, key_codes, ordered_bits, present_codes
+from trendweave.kernels.numbering import from_ordered_bits, ordered_bits
+from trendweave.rows.codes import first_of_each, key_codes, present_codes
 
 #: How entries of one window and group become one.
 Merging: TypeAlias = Literal["sum", "min", "max", "avg", "variance", "distinct"]
@@ -179,7 +179,7 @@ def exact_sums(place: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
         Sums; Python integers where one does not fit 64 bits.
     """
     if values.dtype != object:
-        sums = add_at(place, values, count)
+        sums = _add_at(place, values, count)
         if sums is not None:
             return sums
     large = np.zeros(count, object)
@@ -192,7 +192,7 @@ def _merge_averages(component: Component, place: np.ndarray, count: int, known: 
     assert component.weight is not None
     weight = exact_sums(place, component.weight, count)
     if component.weight.dtype != object and weight.dtype != object and np.isfinite(component.values).all():
-        totals = add_at(place, np.where(component.weight != 0, component.values, 0.0) * component.weight, count)
+        totals = _add_at(place, np.where(component.weight != 0, component.values, 0.0) * component.weight, count)
         assert totals is not None
         if np.isfinite(totals).all():
             return Component("avg", totals / np.maximum(weight, 1), known, weight)
@@ -250,7 +250,38 @@ def _find_extremes(component: Component, place: np.ndarray, count: int) -> np.nd
     codes = ordered_bits(values) if is_float else values
     if component.kind == "min":
         codes = ~codes
-    best = largest_at(place, codes, known, count)
+    best = _largest_at(place, codes, known, count)
     if component.kind == "min":
         best = ~best
     return from_ordered_bits(best) if is_float else best.astype(values.dtype)
+
+
+# Numbers by place: added up, or the largest kept
+
+_LOW_BITS = 32
+
+
+def _add_at(places: np.ndarray, values: np.ndarray, count: int) -> np.ndarray | None:
+    """Sums of int64 or float64 values by place; None where a sum of whole numbers does not fit 64 bits."""
+    if values.dtype == np.float64:
+        return np.bincount(places, values, count)
+    if values.size and max(int(values.max()), -int(values.min())) * values.size < 2**53:  # floats hold them all
+        return np.bincount(places, values, count).astype(np.int64)
+    # Halves apart, as neither sum can pass 64 bits: there are fewer than 2**31 values.
+    low, high = np.zeros((2, count), np.int64)
+    np.add.at(low, places, values & ((1 << _LOW_BITS) - 1))
+    np.add.at(high, places, values >> _LOW_BITS)
+    high += low >> _LOW_BITS
+    if count and (high.max() >= 1 << (_LOW_BITS - 1) or high.min() < -(1 << (_LOW_BITS - 1))):
+        return None
+    return (high << _LOW_BITS) | (low & ((1 << _LOW_BITS) - 1))
+
+
+def _largest_at(places: np.ndarray, values: np.ndarray, known: np.ndarray, count: int) -> np.ndarray:
+    """The largest known int64 value by place, 0 where there is none."""
+    places, values = places[known], values[known]
+    best, found = np.full(count, np.iinfo(np.int64).min), np.zeros(count, np.bool_)
+    np.maximum.at(best, places, values)
+    found[places] = True
+    best[~found] = 0
+    return best

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.rows.codes import ordered_bits
+from trendweave.kernels.numbering import ordered_bits
 
 
 def order_codes(column: pa.ChunkedArray) -> np.ndarray:

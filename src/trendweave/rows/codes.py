@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.evaluate import make_columns_comparable
 from trendweave.expressions.arrow.values import join_chunks
-from trendweave.kernels.numbering import number_near, number_present
+from trendweave.kernels.numbering import number_near, number_present, ordered_bits
 
 NULL = -1
 #: Numbers that occur are marked in an array with a place for each number up to the largest. Measured on a thousand and
@@ -244,31 +244,6 @@ def order_numbers(column: pa.Array) -> tuple[np.ndarray, np.ndarray | None] | No
     column = pc.cast(column, pa.int64())
     filled = pc.fill_null(column, 0) if known is not None else column
     return filled.to_numpy(), known
-
-
-def ordered_bits(numbers: np.ndarray) -> np.ndarray:
-    """Write floats as integers in the same order; -0.0 is 0.0, and NaN is the largest.
-
-    Args:
-        numbers: The floats.
-
-    Returns:
-        The integers.
-    """
-    bits = np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.int64)
-    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
-
-
-def from_ordered_bits(codes: np.ndarray) -> np.ndarray:
-    """Read the floats that `ordered_bits` wrote.
-
-    Args:
-        codes: The integers.
-
-    Returns:
-        The floats.
-    """
-    return np.where(codes < 0, codes ^ np.int64(2**63 - 1), codes).view(np.float64)
 
 
 def _shift_to_zero(numbers: list[np.ndarray], known: list[np.ndarray | None]) -> list[np.ndarray]:

@@ -13,9 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels.hashing import START, add_words, hash_lists, hash_texts
-from trendweave.rows.codes import ordered_bits
+from trendweave.kernels.numbering import ordered_bits
 
+# Multipliers and shifts of MurmurHash3's finishing steps; _START is the golden ratio's fraction.
+_START = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xFF51AFD7ED558CCD)
+_SECOND = np.uint64(0xC4CEB9FE1A85EC53)
+_SHIFT = np.uint64(33)
+_WORD = 8
 #: Stands for NULL. A value with the same hash shares a bucket with it, which is no harm.
 _NULL = np.uint64(0xA0761D6478BD642F)
 
@@ -30,12 +35,12 @@ def hash_rows(columns: Sequence[pa.ChunkedArray | pa.Array], length: int) -> np.
     Returns:
         A uint64 per row. All bits are good: a bucket may be the remainder, the lowest or the highest bits.
     """
-    hashes = np.full(length, START)
+    hashes = np.full(length, _START)
     for column in columns:
         done = 0
         for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
             if len(chunk):
-                add_words(hashes[done : done + len(chunk)], _words(chunk))
+                _add_words(hashes[done : done + len(chunk)], _words(chunk))
             done += len(chunk)
     return hashes
 
@@ -92,9 +97,9 @@ def _words_of_decimals(array: pa.Array) -> np.ndarray:
         array = pc.cast(array, pa.decimal128(38, array.type.scale))
     width = array.type.bit_width // 64
     parts = np.frombuffer(array.buffers()[1], np.uint64).reshape(-1, width)[array.offset : array.offset + len(array)]
-    words = np.full(len(array), START)
+    words = np.full(len(array), _START)
     for part in range(width):
-        add_words(words, np.ascontiguousarray(parts[:, part]))
+        _add_words(words, np.ascontiguousarray(parts[:, part]))
     return words
 
 
@@ -111,7 +116,7 @@ def _words_of_texts(array: pa.Array) -> np.ndarray:
     wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
     _, offsets, data = array.buffers()
     places = np.frombuffer(offsets, np.int64 if wide else np.int32)[array.offset : array.offset + len(array) + 1]
-    return hash_texts(places.astype(np.int64, copy=False), np.frombuffer(data or b"", np.uint8))
+    return _hash_texts(places.astype(np.int64, copy=False), np.frombuffer(data or b"", np.uint8))
 
 
 def _words_of_nested(array: pa.Array) -> np.ndarray:
@@ -124,4 +129,59 @@ def _words_of_nested(array: pa.Array) -> np.ndarray:
         return _words_of_texts(array)
     offsets = array.offsets.to_numpy().astype(np.int64, copy=False)
     values = array.values.slice(offsets[0], offsets[-1] - offsets[0])
-    return hash_lists(offsets - offsets[0], _words(values))
+    return _hash_lists(offsets - offsets[0], _words(values))
+
+
+# Numbers that are spread evenly over 64 bits and depend on nothing but what they are made of
+
+
+def _mix(numbers: np.ndarray) -> np.ndarray:
+    """In place: each bit of a result depends on all bits; different numbers stay different."""
+    numbers ^= numbers >> _SHIFT
+    numbers *= _FIRST
+    numbers ^= numbers >> _SHIFT
+    numbers *= _SECOND
+    numbers ^= numbers >> _SHIFT
+    return numbers
+
+
+def _add_words(hashes: np.ndarray, words: np.ndarray) -> None:
+    """Make each hash depend on one more word, in place."""
+    hashes ^= words
+    _mix(hashes)
+
+
+def _hash_texts(offsets: np.ndarray, data: np.ndarray) -> np.ndarray:
+    """Hash runs of bytes: run i is data[offsets[i] : offsets[i + 1]].
+
+    Eight bytes at a time, the first one lowest; the rest with zeros behind it.
+    """
+    lengths, begin = np.diff(offsets), int(offsets[0])
+    padded = np.zeros(int(offsets[-1]) - begin + _WORD, np.uint8)
+    padded[:-_WORD] = data[begin : int(offsets[-1])]
+    words = np.ndarray(padded.size - _WORD + 1, "<u8", padded, strides=(1,))  # one begins at each byte
+    places, rest = offsets[:-1] - begin, lengths % _WORD
+    hashes = _hash_runs(places, lengths // _WORD, _WORD, words, _begin(lengths))
+    mask = (np.uint64(1) << (rest * _WORD).astype(np.uint64)) - np.uint64(1)
+    return _mix(hashes ^ (words[places + lengths - rest] & mask))
+
+
+def _hash_lists(offsets: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """Hash runs of words, in the same way."""
+    lengths = np.diff(offsets)
+    return _mix(_hash_runs(offsets[:-1], lengths, 1, words, _begin(lengths)))
+
+
+def _begin(lengths: np.ndarray) -> np.ndarray:
+    """The length is spread over all bits, so that it and the first word do not cancel out."""
+    return _START ^ (lengths.astype(np.uint64) * _FIRST)
+
+
+def _hash_runs(places: np.ndarray, counts: np.ndarray, step: int, words: np.ndarray, hashes: np.ndarray) -> np.ndarray:
+    """Make each hash depend on so many words from a place on, in place."""
+    rows, done = np.flatnonzero(counts > 0), 0
+    while rows.size:
+        hashes[rows] = _mix(hashes[rows] ^ words[places[rows] + done * step])
+        done += 1
+        rows = rows[counts[rows] > done]
+    return hashes

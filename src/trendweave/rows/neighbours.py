@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import make_columns_comparable
-from trendweave.rows.codes import order_codes, order_numbers, ordered_bits
+from trendweave.kernels.numbering import ordered_bits
+from trendweave.rows.codes import order_codes, order_numbers
 
 _COMPARE: dict[str, Callable[..., np.ndarray]] = {
     "<": np.less,

@@ -7,7 +7,7 @@ plan, and their constants a table: a column per comparison, a row per plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -82,11 +82,7 @@ class Alike:
             condition = _weaken(compared, constants)
             if condition is not None:
                 weakest.setdefault(compared.variable, []).append(condition)
-        variables = tuple(
-            replace(variable, local=(*variable.local, *weakest.get(number, ())))
-            for number, variable in enumerate(self.plan.variables)
-        )
-        return replace(self.plan, variables=variables)
+        return _ask_more(self.plan, weakest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +93,7 @@ class _Shape:
     compared: tuple[Compared, ...]
 
 
-def share_constants(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[Alike], list[int]]:
+def share_constants(plans: Sequence[QueryPlan], left: list[int]) -> list[Alike]:
     """Compute plans together that are equal but for constants, where there are enough of them.
 
     Args:
@@ -105,11 +101,9 @@ def share_constants(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[A
         left: Those that are not shared in another way.
 
     Returns:
-        The groups, and the numbers of plans that are in none.
+        The groups.
     """
-    groups = find_alike(plans, left, LEAST)
-    taken = {number for group in groups for number in group.members}
-    return groups, [number for number in left if number not in taken]
+    return find_alike(plans, left, LEAST)
 
 
 def find_alike(plans: Sequence[QueryPlan], numbers: Sequence[int], least: int = 2) -> list[Alike]:
@@ -217,17 +211,22 @@ def _make_group(shape: _Shape, members: list[tuple[int, tuple[Constants, ...]]])
     for compared, column, is_same in zip(shape.compared, columns, same, strict=True):
         if is_same:
             back.setdefault(compared.variable, []).append(compared.with_constants(column[0]))
-    variables = tuple(
-        replace(variable, local=(*variable.local, *back.get(number, ())))
-        for number, variable in enumerate(shape.plan.variables)
-    )
     differing = [place for place, is_same in enumerate(same) if not is_same]
     return Alike(
         tuple(number for number, _ in members),
-        replace(shape.plan, variables=variables),
+        _ask_more(shape.plan, back),
         tuple(shape.compared[place] for place in differing),
         tuple(columns[place] for place in differing),
     )
+
+
+def _ask_more(plan: Plan, conditions: Mapping[int, list[st.Expression]]) -> Plan:
+    """The plan with more conditions on its variables."""
+    variables = tuple(
+        replace(variable, local=(*variable.local, *conditions.get(number, ())))
+        for number, variable in enumerate(plan.variables)
+    )
+    return replace(plan, variables=variables)
 
 
 def _weaken(compared: Compared, constants: Sequence[Constants]) -> st.Expression | None:
@@ -254,15 +253,9 @@ def _equals_one_of(value: st.Expression, options: list[Constant]) -> st.Expressi
 def _order(constant: Constant) -> bool | int | float | bytes:
     """What constants of one kind are ordered by; texts by their bytes."""
     match constant:
-        case st.Literal(value=str(text)):
-            return text.encode()
         case st.Literal(value=value):
-            assert not isinstance(value, str | None), "texts are above, and NULL is no constant"
-            return value
-        case st.TimestampLiteral(microseconds=microseconds):
-            return microseconds
-        case st.DateLiteral(days=days):
-            return days
-        case st.Duration(nanoseconds=nanoseconds):
-            assert nanoseconds is not None, "a problem was reported for it"
-            return nanoseconds
+            assert value is not None, "NULL is no constant"
+            return value.encode() if isinstance(value, str) else value
+        case st.TimestampLiteral(microseconds=number) | st.DateLiteral(days=number) | st.Duration(nanoseconds=number):
+            assert number is not None, "a problem was reported for it"
+            return number

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import type_text
@@ -17,29 +17,28 @@ from trendweave.planning.plan import (
     AggregateColumn,
     EdgePlan,
     End,
+    Path,
     Plan,
     SlidingWindow,
     Start,
     State,
     Template,
     Transition,
-    TypeColumns,
-    VariablePlan,
     WholeInput,
-    Window,
 )
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.planning.ways import choose_negated_ways, choose_ways, steps_from_row_to_row
 from trendweave.sharing.constants import LEAST, find_alike
-from trendweave.sharing.merged import Reading
-from trendweave.sharing.overlay import Lane, Overlay
-from trendweave.sharing.patterns import Negations, Pattern, StepCondition, find_pattern
+from trendweave.sharing.merged import Reading, merge_plans
+from trendweave.sharing.overlay import Laid, Lane, Negations, Overlay, StepCondition, find_pattern
 
 #: Queries in one vector: bits of a mask.
 MOST_LANES = 64
 #: So many queries that differ in constants only are too many for lanes.
 _MANY_RULES = 4 * MOST_LANES
 _ANY = "skip-till-any-match"
+#: An aggregate of a merged plan: its function, its attribute, and the roles that it is over.
+_Asked: TypeAlias = tuple[str, Path | None, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +74,8 @@ class Lanes:
     readings: tuple[tuple[Reading, str], ...]
     shared: tuple[str, ...]
 
-    @property
-    def windows(self) -> tuple[Window, ...]:
-        """The kinds of windows: one, as all queries have the same."""
-        return (self.plan.window,)
 
-    @property
-    def query_windows(self) -> tuple[int, ...]:
-        """Per query, the kind of its windows."""
-        return (0,) * len(self.members)
-
-
-def share_lanes(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[Lanes], list[int]]:
+def share_lanes(plans: Sequence[QueryPlan], left: list[int]) -> list[Lanes]:
     """Find queries whose predecessors are searched once for all.
 
     Args:
@@ -94,20 +83,15 @@ def share_lanes(plans: Sequence[QueryPlan], left: list[int]) -> tuple[list[Lanes
         left: The numbers of those that are in no unit yet.
 
     Returns:
-        Units of two queries or more, and the numbers of the others.
+        Units of two queries or more.
     """
-    families: dict[object, list[int]] = defaultdict(list)
+    families: dict[object, list[tuple[int, Plan]]] = defaultdict(list)
     looked_up = _better_looked_up(plans, left)
     for number in left:
         plan = plans[number]
         if isinstance(plan, Plan) and number not in looked_up and serves(plan):
-            families[plan.window, plan.strategy, plan.partition_key].append(number)
-    units: list[Lanes] = []
-    for numbers in families.values():
-        if len(numbers) > 1:
-            units += _overlay_family([(number, plans[number]) for number in numbers])
-    taken = {member for unit in units for member in unit.members}
-    return units, [number for number in left if number not in taken]
+            families[plan.window, plan.strategy, plan.partition_key].append((number, plan))
+    return [unit for family in families.values() if len(family) > 1 for unit in _overlay_family(family)]
 
 
 def _better_looked_up(plans: Sequence[QueryPlan], left: list[int]) -> set[int]:
@@ -144,17 +128,14 @@ def _compares_neighbours(plan: Plan) -> bool:
     return any(edge.comparisons or edge.general for edge in edges)
 
 
-def _overlay_family(family: list[tuple[int, QueryPlan]]) -> list[Lanes]:
+def _overlay_family(family: list[tuple[int, Plan]]) -> list[Lanes]:
     """Lay patterns over each other, each over those with which it has most in common."""
     negations = Negations()
     overlays: list[Overlay] = []
-    plans: dict[int, Plan] = {}
     for number, plan in family:
-        assert isinstance(plan, Plan)
         pattern = find_pattern(plan, negations)
         if pattern is None:
             continue
-        plans[number] = plan
         best, best_places, most = Overlay(), tuple(range(len(pattern.readings))), 0
         for overlay in overlays:
             if len(overlay.lanes) == MOST_LANES:
@@ -164,28 +145,23 @@ def _overlay_family(family: list[tuple[int, QueryPlan]]) -> list[Lanes]:
             common = sum(step.compares_events or plan.strategy != _ANY for step in shared)
             if common > most:
                 best, best_places, most = overlay, places, common
-        if not best.members:
+        if not best.laid:
             overlays.append(best)
-        best.add(number, pattern, best_places)
-    return [_make_unit(overlay, plans, negations) for overlay in overlays if len(overlay.members) > 1]
+        best.add(number, plan, pattern, best_places)
+    return [_make_unit(overlay, negations) for overlay in overlays if len(overlay.laid) > 1]
 
 
-def _make_unit(overlay: Overlay, plans: dict[int, Plan], negations: Negations) -> Lanes:
+def _make_unit(overlay: Overlay, negations: Negations) -> Lanes:
     """The merged plan of queries that lie over each other, and what each of them has of it."""
-    members, lanes = tuple(overlay.members), tuple(overlay.lanes)
+    lanes = tuple(overlay.lanes)
     names: dict[Reading, str] = {}
     for lane in lanes:
         for _, reading in lane.readings:
             names.setdefault(reading, f"v{len(names)}")
-    columns = _Columns(next(iter(names.values())))
-    measured = tuple(
-        _place_aggregates(plans[member], pattern, places, lane, columns)
-        for member, pattern, places, lane in zip(
-            members, overlay.patterns, overlay.places, overlay.lane_of, strict=True
-        )
-    )
-    own = [plans[member] for member in members]
-    first = own[0]
+    numbers: dict[_Asked, int] = {}
+    measured = tuple(_place_aggregates(one, numbers) for one in overlay.laid)
+    columns = [AggregateColumn(f"m{place}", asked[0], "v0", asked[1]) for asked, place in numbers.items()]
+    own = [one.plan for one in overlay.laid]
     steps = sorted(overlay.steps.items())
     searched = [EdgePlan(role_name(a), role_name(b), step.comparisons, step.general) for (a, b), step in steps]
     edges = (*searched, *negations.edges)
@@ -195,28 +171,19 @@ def _make_unit(overlay: Overlay, plans: dict[int, Plan], negations: Negations) -
         tuple(Transition(*pair, step.guard, closed=step.closed) for pair, step in steps),
         tuple(End(state, guard) for state, guard in sorted(overlay.ends.items())),
     )
-    grouped = [{group.path for group in plan.groups} for plan in own]
-    read = [VariablePlan(name, reading.type, False, reading.local) for reading, name in names.items()]
-    plan = Plan(
-        text=" | ".join(plan.text for plan in own),
-        returns="aggregates",
-        strategy=first.strategy,
-        window=first.window,
-        variables=(*read, *negations.variables),
-        templates=(choose_ways(template, edges, first.strategy),),
+    merged = merge_plans(own, names, choose_ways(template, edges, own[0].strategy), columns)
+    plan = replace(
+        merged,
+        variables=(*merged.variables, *negations.variables),
         negations=tuple(
             replace(negation, template=choose_negated_ways(negation.template, tuple(negations.edges)))
             for negation in negations.patterns
         ),
         edges=edges,
-        partition_key=first.partition_key,
-        bound_keys=(),
-        groups=tuple(group for group in first.groups if all(group.path in paths for paths in grouped)),
-        aggregates=tuple(columns.found),
-        needed_columns=_needed_columns(own),
     )
     shared = tuple(_describe(pair, step, lanes) for pair, step in steps if step.compares_events)
-    return Lanes(members, plan, lanes, tuple(overlay.lane_of), measured, tuple(names.items()), shared)
+    members, lane_of = (tuple(part) for part in zip(*((one.member, one.lane) for one in overlay.laid), strict=True))
+    return Lanes(members, plan, lanes, lane_of, measured, tuple(names.items()), shared)
 
 
 def role_name(role: int) -> str:
@@ -224,48 +191,17 @@ def role_name(role: int) -> str:
     return f"role{role}"
 
 
-def _place_aggregates(
-    plan: Plan, pattern: Pattern, places: tuple[int, ...], lane: int, columns: _Columns
-) -> tuple[Measured, ...]:
-    """Where a member's aggregates are measured."""
+def _place_aggregates(laid: Laid, numbers: dict[_Asked, int]) -> tuple[Measured, ...]:
+    """Where a member's aggregates are measured; one number serves the same roles of all lanes."""
     found: list[Measured] = []
-    for column in plan.aggregates:
+    for column in laid.plan.aggregates:
         if column.variable is None:
             found.append(Measured(None))
             continue
-        roles = frozenset(places[state] for state, name in enumerate(pattern.variables) if name == column.variable)
-        found.append(Measured(columns.number(lane, column, roles), roles))
+        states = (state for state, name in enumerate(laid.pattern.variables) if name == column.variable)
+        roles = frozenset(laid.places[state] for state in states)
+        found.append(Measured(numbers.setdefault((column.function, column.path, roles), len(numbers)), roles))
     return tuple(found)
-
-
-class _Columns:
-    """Aggregates of the merged plan. One serves the same function of the same attribute in all lanes; where a lane asks
-    for it of several sets of roles there are several."""
-
-    def __init__(self, placeholder: str) -> None:
-        self.found: list[AggregateColumn] = []
-        self._placeholder = placeholder
-        self._numbers: dict[tuple[str, object, int], int] = {}
-        self._asked: dict[tuple[int, str, object], list[frozenset[int]]] = defaultdict(list)
-
-    def number(self, lane: int, column: AggregateColumn, roles: frozenset[int]) -> int:
-        asked = self._asked[lane, column.function, column.path]
-        if roles not in asked:
-            asked.append(roles)
-        key = (column.function, column.path, asked.index(roles))
-        if key not in self._numbers:
-            self._numbers[key] = len(self.found)
-            name = f"m{len(self.found)}"
-            self.found.append(AggregateColumn(name, column.function, self._placeholder, column.path))
-        return self._numbers[key]
-
-
-def _needed_columns(plans: Sequence[Plan]) -> tuple[TypeColumns, ...]:
-    paths: dict[str | None, set[tuple[str, ...]]] = defaultdict(set)
-    for plan in plans:
-        for columns in plan.needed_columns:
-            paths[columns.type].update(columns.paths)
-    return tuple(TypeColumns(type_, tuple(sorted(needed))) for type_, needed in paths.items())
 
 
 def _describe(pair: tuple[int, int], step: StepCondition, lanes: tuple[Lane, ...]) -> str:

@@ -1,12 +1,40 @@
-"""Many templates as one automaton, as data: its states, and the parts of it that several queries have in common."""
+"""Many templates as one automaton: its states, the parts of it that queries have in common, and what it measures.
+
+The automaton is a prefix tree with loops: states of several queries that have the same past are one state (A-Seq,
+Section 4.1). Two states are the same where they live in the same kind of windows, read the same events, both begin
+trends or both do not, and have the same states before them, over the same NOTs. That is asked of the states before them
+in turn: states begin as equal as they look, and are told apart as long as something before them differs (partition
+refinement), so states in a loop can be equal, too. Ending there, or what is measured, makes no difference.
+
+Parts are what queries have in common anywhere in their patterns: types of sequences (A-Seq, Section 4.2), Kleene parts
+(HAMLET, Section 3). A stretch that queries have in common is several parts, one after the other: each is computed for
+all of its queries at once, and takes up what the one before it has counted for each (the snapshot, where a stretch
+begins).
+
+A measure belongs to all queries alike: it marks the states whose events count. Queries that use a state agree about its
+mark, and so do the states of a part, as they are computed together; where queries do not agree, there is one more
+measure. So what is measured never stands in the way of a common state.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from trendweave.language.syntax_tree import Expression
-from trendweave.planning.plan import Path, SlidingWindow, WholeInput
+from trendweave.planning.plan import (
+    AggregateColumn,
+    Guard,
+    Path,
+    Plan,
+    SlidingWindow,
+    Template,
+    TypeColumns,
+    VariablePlan,
+    WholeInput,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +71,9 @@ class MergedStep:
     blocker: Reading | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SharedPart:
-    """States that are alike: they read the same type, and may follow themselves over the same NOTs. No transition joins
-    two of them. A state that is like no other is a part of its own."""
-
-    states: tuple[int, ...]
-
-
+#: States that are alike: they read the same type, and may follow themselves over the same NOTs. No transition joins two
+#: of them. A state that is like no other is a part of its own.
+SharedPart: TypeAlias = tuple[int, ...]
 MeasureKind: TypeAlias = Literal["count", "known", "sum", "min", "max"]
 
 
@@ -98,8 +121,260 @@ class MergedQueries:
     @property
     def common(self) -> tuple[SharedPart, ...]:
         """Parts that occur several times."""
-        return tuple(part for part in self.parts if len(part.states) > 1)
+        return tuple(part for part in self.parts if len(part) > 1)
+
+    @property
+    def ends(self) -> list[tuple[int, int]]:
+        """Where trends of queries end: states and queries."""
+        return [(state, query) for query, states in enumerate(self.finals) for state in states]
 
     def queries_of(self, part: SharedPart) -> tuple[int, ...]:
         """Who uses a part."""
-        return tuple(sorted({query for state in part.states for query in self.states[state].queries}))
+        return tuple(sorted({query for state in part for query in self.states[state].queries}))
+
+
+def blocker_of(plan: Plan, guard: Guard) -> Reading | None:
+    """Find the events that a gap must be free of.
+
+    Args:
+        plan: The plan.
+        guard: Guards the gap.
+
+    Returns:
+        What they are read as; None where there are none, or it is more than one kind of single events.
+    """
+    if guard.always_open or len(guard.alternatives) != 1 or len(guard.alternatives[0]) != 1:
+        return None
+    negated = plan.negations[guard.alternatives[0][0]].template
+    if len(negated.states) != 1:
+        return None
+    return reading_of(plan, negated.states[0].variable)
+
+
+def reading_of(plan: Plan, variable: str) -> Reading:
+    """What events read as a variable are."""
+    found = plan.variable(variable)
+    return Reading(found.type, found.local)
+
+
+def merge_plans(
+    plans: Sequence[Plan], names: Mapping[Reading, str], template: Template, aggregates: Sequence[AggregateColumn]
+) -> Plan:
+    """One plan for queries of one strategy and key: it asks of events what they do.
+
+    Args:
+        plans: The plans.
+        names: The names of its variables, by how events are read.
+        template: The merged template.
+        aggregates: What is measured.
+    """
+    first = plans[0]
+    grouped = [{group.path for group in plan.groups} for plan in plans]
+    paths: dict[str | None, set[Path]] = defaultdict(set)
+    for plan in plans:
+        for columns in plan.needed_columns:
+            paths[columns.type].update(columns.paths)
+    return Plan(
+        text=" | ".join(plan.text for plan in plans),
+        returns="aggregates",
+        strategy=first.strategy,
+        window=first.window,
+        variables=tuple(VariablePlan(name, reading.type, False, reading.local) for reading, name in names.items()),
+        templates=(template,),
+        negations=(),
+        edges=(),
+        partition_key=first.partition_key,
+        bound_keys=(),
+        groups=tuple(group for group in first.groups if all(group.path in own for own in grouped)),
+        aggregates=tuple(aggregates),
+        needed_columns=tuple(TypeColumns(type_, tuple(sorted(needed))) for type_, needed in paths.items()),
+    )
+
+
+def merge_templates(plans: Sequence[Plan]) -> MergedQueries:
+    """The automaton of plans that `why_not_merged` has nothing against."""
+    return _find_measures(plans, _find_parts(_merge_prefixes(plans)))
+
+
+def _merge_prefixes(plans: Sequence[Plan]) -> MergedQueries:
+    """Merge templates from their beginnings on.
+
+    Args:
+        plans: Plans that `why_not_merged` has nothing against.
+
+    Returns:
+        Their automaton; nothing is said yet about parts and measures.
+    """
+    readings: dict[Reading, int] = {}
+    windows: dict[SlidingWindow | WholeInput, int] = {}
+    looks: list[tuple[int, ...]] = []
+    before: list[list[tuple[int, int]]] = []
+    kinds: list[int] = []
+    for plan in plans:
+        assert isinstance(plan.window, SlidingWindow | WholeInput), "others are not merged"
+        kinds.append(windows.setdefault(plan.window, len(windows)))
+        first = len(looks)
+        own = _own_variables(plan, readings)
+        starts = {start.state for start in plan.template.starts}
+        looks += [(kinds[-1], *own[state.variable], state.number in starts) for state in plan.template.states]
+        before += [[] for _ in plan.template.states]
+        for step in plan.template.transitions:
+            over = blocker_of(plan, step.guard)
+            number = -1 if over is None else readings.setdefault(over, len(readings))
+            before[first + step.target].append((first + step.source, number))
+    block = _refine(looks, before)
+    known = list(readings)
+    queries: dict[int, dict[int, None]] = {}
+    places, finals, rest = [], [], iter(block)
+    for query, plan in enumerate(plans):
+        places.append(tuple(next(rest) for _ in plan.template.states))
+        finals.append(tuple(dict.fromkeys(places[-1][end.state] for end in plan.template.ends)))
+        for state in places[-1]:
+            queries.setdefault(state, {})[query] = None
+    steps: dict[MergedStep, None] = {}
+    states = []
+    of_block = dict(zip(block, range(len(block)), strict=True))
+    for number in range(len(queries)):
+        window, reading, _, starts_trends = looks[of_block[number]]
+        states.append(MergedState(known[reading], window, bool(starts_trends), tuple(queries[number])))
+        for source, blocker in before[of_block[number]]:
+            steps[MergedStep(block[source], number, None if blocker < 0 else known[blocker])] = None
+    return MergedQueries(tuple(windows), tuple(states), tuple(steps), tuple(places), tuple(finals), tuple(kinds))
+
+
+def _own_variables(plan: Plan, readings: dict[Reading, int]) -> dict[str, tuple[int, int]]:
+    """Per variable, what it reads, and its number among those of the query that read the same: they stay apart."""
+    seen: dict[int, int] = {}
+    own = {}
+    for name in dict.fromkeys(state.variable for state in plan.template.states):
+        reading = readings.setdefault(reading_of(plan, name), len(readings))
+        own[name] = (reading, seen.setdefault(reading, 0))
+        seen[reading] += 1
+    return own
+
+
+def _refine(looks: Sequence[Hashable], before: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
+    """A number per state, equal for those that are one."""
+    block, count = _number(looks)
+    while True:
+        told_apart, more = _number(
+            (block[state], frozenset((block[source], blocker) for source, blocker in sources))
+            for state, sources in enumerate(before)
+        )
+        if more == count:
+            return told_apart
+        block, count = told_apart, more
+
+
+def _number(things: Iterable[Hashable]) -> tuple[list[int], int]:
+    """Numbers of things in the order in which they come, equal for equal ones; and how many are different."""
+    known: dict[Hashable, int] = {}
+    return [known.setdefault(thing, len(known)) for thing in things], len(known)
+
+
+def _find_parts(merged: MergedQueries) -> MergedQueries:
+    """Find states that are alike.
+
+    Args:
+        merged: An automaton without parts.
+
+    Returns:
+        The same with parts: each state is in one.
+    """
+    loops: dict[int, set[Reading | None]] = defaultdict(set)
+    near: dict[int, set[int]] = defaultdict(set)
+    for step in merged.steps:
+        if step.source == step.target:
+            loops[step.source].add(step.blocker)
+        else:
+            near[step.source].add(step.target)
+            near[step.target].add(step.source)
+    part_of: dict[int, tuple[Hashable, int]] = {}
+    states: dict[tuple[Hashable, int], list[int]] = defaultdict(list)
+    for number, state in enumerate(merged.states):
+        look = (state.reading.type, frozenset(loops[number]))
+        taken = {part_of[other] for other in near[number] if other in part_of}
+        part_of[number] = next((look, n) for n in range(len(taken) + 1) if (look, n) not in taken)
+        states[part_of[number]].append(number)
+    return replace(merged, parts=tuple(map(tuple, states.values())))
+
+
+def _find_measures(plans: Sequence[Plan], merged: MergedQueries) -> MergedQueries:
+    """Find what is to be measured.
+
+    Args:
+        plans: The plans that were merged.
+        merged: Their automaton, with parts.
+
+    Returns:
+        The same with measures.
+    """
+    part_of = {state: number for number, part in enumerate(merged.parts) for state in part}
+    marks: list[_Marks] = []
+    known: dict[tuple[MeasureKind, Path | None], list[int]] = defaultdict(list)
+    reads = []
+    for plan, places in zip(plans, merged.places, strict=True):
+        of_plan = []
+        for column in plan.aggregates:
+            wanted = {
+                place: state.variable == column.variable
+                for state, place in zip(plan.template.states, places, strict=True)
+            }
+            numbers = []
+            for kind in measured_kinds(column):
+                path = None if kind == "count" else column.path
+                number = next((n for n in known[kind, path] if marks[n].takes(wanted, part_of)), len(marks))
+                if number == len(marks):
+                    marks.append(_Marks(kind, path))
+                    known[kind, path].append(number)
+                marks[number].add(wanted, part_of)
+                numbers.append(number)
+            of_plan.append(tuple(numbers))
+        reads.append(tuple(of_plan))
+    measures = tuple(one.as_measure(part_of) for one in marks)
+    return replace(merged, measures=measures, reads=tuple(reads))
+
+
+def measured_kinds(column: AggregateColumn) -> Iterator[MeasureKind]:
+    """What an aggregate is made of; nothing where trends are counted."""
+    if column.variable is None:
+        return
+    if column.path is None:
+        yield "count"
+    elif column.function == "COUNT":
+        yield "known"
+    elif column.function == "MIN":
+        yield "min"
+    elif column.function == "MAX":
+        yield "max"
+    else:
+        yield "sum"
+        yield "known"
+
+
+@dataclass(slots=True)
+class _Marks:
+    """Marks of states, and of parts for those that nobody has asked about."""
+
+    kind: MeasureKind
+    path: Path | None
+    of_state: dict[int, bool] = field(default_factory=dict)
+    of_part: dict[int, bool] = field(default_factory=dict)
+
+    def takes(self, wanted: dict[int, bool], part_of: dict[int, int]) -> bool:
+        """Do these marks agree with those that are there?"""
+        return all(
+            self.of_state.get(state, mark) == mark and self.of_part.get(part_of[state], mark) == mark
+            for state, mark in wanted.items()
+        )
+
+    def add(self, wanted: dict[int, bool], part_of: dict[int, int]) -> None:
+        self.of_state |= wanted
+        for state, mark in wanted.items():
+            self.of_part.setdefault(part_of[state], mark)
+
+    def as_measure(self, part_of: dict[int, int]) -> MergedMeasure:
+        marked = (
+            state for state, part in sorted(part_of.items()) if self.of_state.get(state, self.of_part.get(part, False))
+        )
+        return MergedMeasure(self.kind, self.path, tuple(marked))

@@ -38,10 +38,10 @@ def plan_pass(plans: Sequence[QueryPlan]) -> OnePass:
         plans: A plan per member.
     """
     keys = [frozenset(meeting_keys(plan)) for plan in plans]
-    families = find_families(keys)
+    families, family_of = find_families(keys)
     members: list[list[int]] = [[] for _ in families]
-    for number, own in enumerate(keys):
-        members[next(i for i, family in enumerate(families) if fits(family, own))].append(number)
+    for number, family in enumerate(family_of):
+        members[family].append(number)
     asked = [expression for plan in plans for expression in _row_expressions(plan)]
     known = tuple(
         KeyFamily(tuple(sorted(family)), tuple(found)) for family, found in zip(families, members, strict=True)
@@ -64,7 +64,9 @@ def meeting_keys(plan: QueryPlan) -> tuple[Path, ...]:
             return plan.meeting_keys
 
 
-def find_families(keys: Sequence[frozenset[Path]], known: Sequence[frozenset[Path]] = ()) -> list[frozenset[Path]]:
+def find_families(
+    keys: Sequence[frozenset[Path]], known: Sequence[frozenset[Path]] = ()
+) -> tuple[list[frozenset[Path]], list[int]]:
     """Keys by which rows can meet for several programs: those that all of a family have in common.
 
     Programs with many keys join one with fewer of the same; others join where a key is left in common.
@@ -74,21 +76,21 @@ def find_families(keys: Sequence[frozenset[Path]], known: Sequence[frozenset[Pat
         known: Families that stay as they are, before all others.
 
     Returns:
-        The keys of each family. Each program fits one: all its keys are among the program's.
+        The keys of each family, and the family of each program: all its keys are among the program's.
     """
     families = list(known)
     for one in sorted(set(keys), key=lambda names: (len(names), sorted(names))):
-        if any(fits(family, one) for family in families):
+        if any(_fits(family, one) for family in families):
             continue
         common = next((i for i in range(len(known), len(families)) if families[i] & one), None)
         if common is None or not one:
             families.append(one)
         else:
             families[common] &= one
-    return families
+    return families, [next(i for i, family in enumerate(families) if _fits(family, one)) for one in keys]
 
 
-def fits(family: frozenset[Path], keys: frozenset[Path]) -> bool:
+def _fits(family: frozenset[Path], keys: frozenset[Path]) -> bool:
     """Whether rows that meet by the keys of a family meet as a program with these keys asks."""
     return family <= keys and bool(family) == bool(keys)
 

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from trendweave.language.printer import print_expression
+from trendweave.language.syntax_tree import type_text
 from trendweave.planning.show import ExplainFormat
 from trendweave.planning.show.describe import path_text
-from trendweave.planning.show.drawing import dot_text, mermaid_text
-from trendweave.sharing.automaton_drawing import MOST_STATES, Automaton
+from trendweave.planning.show.drawing import Arrow, Cluster, Drawn, Node, write_dot, write_mermaid
+from trendweave.sharing.constants import Alike, Compared
 from trendweave.sharing.graphlets import Graphlets
+from trendweave.sharing.lanes import Lanes
+from trendweave.sharing.merged import MergedQueries, MergedStep, Reading, SharedPart
 from trendweave.sharing.one_pass import KeyFamily, OnePass, plan_pass
-from trendweave.sharing.units import Alone, SharingPlan
-from trendweave.sharing.words import describe_unit, title_of
+from trendweave.sharing.units import Alone, SharingPlan, Unit
 
 JSON_VERSION = 1
 _LABEL = 13
 #: Names that are written out of a long list of queries.
 _MOST_NAMES = 20
+#: Parts that are written out of a long list.
+_MOST_PARTS = 12
+#: A larger automaton is told by its queries alone.
+MOST_STATES = 60
+_TITLES = {
+    "alone": "alone",
+    "alike": "alike but for constants",
+    "graphlets": "one merged template",
+    "lanes": "one lane per query",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,70 +129,167 @@ def _counted(number: int, one: str, many: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Box:
     """Queries that are drawn together, and the family whose rows they read; with the automaton that they have become,
-    or the number of its states where these are too many to be drawn."""
+    and the names of each of its queries. An automaton of too many states is not drawn."""
 
     number: int
     title: str
     family: int
     names: tuple[str, ...]
-    automaton: Automaton | None = None
-    states: int = 0
+    merged: MergedQueries | None = None
+    of_queries: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def automaton(self) -> MergedQueries | None:
+        """What is drawn."""
+        return None if self.merged is None or len(self.merged.states) > MOST_STATES else self.merged
 
 
 def find_boxes(shown: Shown) -> Iterator[Box]:
     """A box per unit; queries that are alone share one per family."""
     family_of = {member: i for i, family in enumerate(shown.one_pass.families) for member in family.members}
     found: dict[tuple[int, str], list[str]] = {}
-    merged: dict[str, Graphlets] = {}
+    graphlets: dict[str, Graphlets] = {}
     together = 0
     for unit in shown.plan.units:
         together += not isinstance(unit, Alone)
         title = "each alone" if isinstance(unit, Alone) else f"together {together}: {title_of(unit)}"
         found.setdefault((family_of[unit.members[0]], title), []).extend(shown.named(unit.members))
         if isinstance(unit, Graphlets):
-            merged[title] = unit
+            graphlets[title] = unit
     for number, ((family, title), names) in enumerate(found.items()):
-        automaton = None
-        states = len(merged[title].merged.states) if title in merged else 0
-        if 0 < states <= MOST_STATES:
-            of_queries = [shown.names[member] for member in merged[title].members]
-            automaton = Automaton(merged[title].merged, of_queries, f"u{number}")
-        yield Box(number, title, family, tuple(names), automaton, states)
+        box = Box(number, title, family, tuple(names))
+        if title in graphlets:
+            unit = graphlets[title]
+            box = replace(box, merged=unit.merged, of_queries=tuple(shown.names[member] for member in unit.members))
+        yield box
+
+
+def _draw(shown: Shown) -> Iterator[Drawn]:
+    yield Node("events", "events", "store")
+    for number, family in enumerate(shown.one_pass.families):
+        yield Node(f"f{number}", f"rows meet {keys_text(family)}", "box")
+        yield Arrow("events", f"f{number}")
+    for box in find_boxes(shown):
+        name = f"u{box.number}"
+        if box.automaton is not None:
+            inside = tuple(_draw_automaton(box.automaton, box.of_queries, name))
+        else:
+            inside = tuple(Node(f"{name}_{i}", text, "round") for i, text in enumerate(_few(box.names)))
+        yield Cluster(name, box.title, inside)
+        yield Arrow(f"f{box.family}", f"{name}_0", into=name)
+
+
+def _draw_automaton(merged: MergedQueries, names: Sequence[Sequence[str]], prefix: str) -> Iterator[Drawn]:
+    """States, the parts that queries have in common, and where they end."""
+    nodes = [Node(f"{prefix}_s{state}", label_of(merged, state), "circle") for state in range(len(merged.states))]
+    for number, part in enumerate(merged.common):
+        inside = tuple(nodes[state] for state in part)
+        yield Cluster(f"{prefix}_p{number}", f"part {describe_part(merged, part)}", inside)
+    in_parts = {state for part in merged.common for state in part}
+    yield from (node for state, node in enumerate(nodes) if state not in in_parts)
+    yield from (Node(f"{prefix}_{query}", ", ".join(own), "round") for query, own in enumerate(names))
+    for step in merged.steps:
+        label = blocked_text(step)
+        yield Arrow(f"{prefix}_s{step.source}", f"{prefix}_s{step.target}", label, dashed=bool(label))
+    yield from (Arrow(f"{prefix}_s{state}", f"{prefix}_{query}") for state, query in merged.ends)
+
+
+def label_of(merged: MergedQueries, state: int) -> str:
+    """What a state reads, and how many queries use it."""
+    found = merged.states[state]
+    count = len(found.queries)
+    begins = "> " if found.starts else ""
+    return f"{begins}{_reading_text(found.reading)}" + (f" ({count:,} queries)" if count > 1 else "")
+
+
+def _reading_text(reading: Reading) -> str:
+    """What an event must be to be read."""
+    return " AND ".join([type_text(reading.type), *(print_expression(condition) for condition in reading.local)])
+
+
+def blocked_text(step: MergedStep) -> str:
+    """What must not lie between the two events of a step; nothing where anything may."""
+    return "" if step.blocker is None else f"NOT {_reading_text(step.blocker)}"
 
 
 def _mermaid(shown: Shown) -> str:
-    lines = ["flowchart LR", '  events[("events")]']
-    for number, family in enumerate(shown.one_pass.families):
-        lines += [f"  f{number}[{mermaid_text(f'rows meet {keys_text(family)}')}]", f"  events --> f{number}"]
-    for box in find_boxes(shown):
-        lines.append(f"  subgraph u{box.number}[{mermaid_text(box.title)}]")
-        if box.automaton is not None:
-            lines += box.automaton.mermaid()
-        else:
-            lines += [f"    u{box.number}_{i}({mermaid_text(name)})" for i, name in enumerate(_few(box.names))]
-        lines += ["  end", f"  f{box.family} --> u{box.number}"]
-    return "\n".join(lines)
+    return "\n".join(["flowchart LR", *write_mermaid(_draw(shown))])
 
 
 def _dot(shown: Shown) -> str:
-    lines = ["digraph workload {", "  rankdir=LR;", "  compound=true;", "  node [shape=box];"]
-    lines.append("  events [shape=cylinder];")
-    for number, family in enumerate(shown.one_pass.families):
-        lines.append(f"  f{number} [label={dot_text(f'rows meet {keys_text(family)}')}];")
-        lines.append(f"  events -> f{number};")
-    for box in find_boxes(shown):
-        lines += [f"  subgraph cluster_u{box.number} {{", f"    label={dot_text(box.title)};"]
-        if box.automaton is not None:
-            lines += box.automaton.dot()
-        else:
-            lines += [f"    u{box.number}_{i} [label={dot_text(name)}];" for i, name in enumerate(_few(box.names))]
-        lines += ["  }", f"  f{box.family} -> u{box.number}_0 [lhead=cluster_u{box.number}];"]
-    return "\n".join([*lines, "}"])
+    return "\n".join(["digraph workload {", "  rankdir=LR;", "  compound=true;", *write_dot(_draw(shown)), "}"])
 
 
 def _few(names: Sequence[str]) -> list[str]:
     more = len(names) - _MOST_NAMES
     return [*names[:_MOST_NAMES], *([f"and {more:,} more"] if more > 0 else [])]
+
+
+# Words
+
+
+def title_of(unit: Unit) -> str:
+    """How a unit computes its queries, in a few words."""
+    count = len(unit.members)
+    return _TITLES.get(unit.kind, unit.kind) + (f", {count:,} different queries" if count > 1 else "")
+
+
+def describe_unit(unit: Unit) -> list[tuple[str, str]]:
+    """What is shared in a unit, or why nothing is: labels and texts."""
+    match unit:
+        case Alone():
+            return [("because", unit.reason)]
+        case Lanes(lanes=lanes, shared=shared):
+            steps = [("search", text) for text in shared or ("events that can follow each other",)]
+            return [*steps, ("lanes", f"{len(lanes):,}: a number per lane and window is added in one go")]
+        case Alike(compared=compared):
+            return [
+                ("differ in", ", ".join(_compared_text(one, unit) for one in compared)),
+                (
+                    "looked up",
+                    "each event among the constants of all queries; it costs what the queries do that want it",
+                ),
+            ]
+        case Graphlets(merged=merged):
+            return list(describe_merged(merged))
+
+
+def _compared_text(compared: Compared, unit: Alike) -> str:
+    """The comparison with a gap, and the variable that it is about."""
+    variable = unit.plan.variables[compared.variable].name
+    test = "IN (...)" if compared.test == "in" else f"{compared.test} ..."
+    return f"{print_expression(compared.value)} {test} of {variable}"
+
+
+def describe_merged(merged: MergedQueries) -> Iterator[tuple[str, str]]:
+    """What is shared by queries in one automaton: labels and texts.
+
+    Args:
+        merged: The queries.
+    """
+    before = sum(map(len, merged.places))
+    yield "states", f"{len(merged.states):,} of {before:,}; {len(merged.prefixes):,} of beginnings that queries share"
+    if len(merged.windows) > 1:
+        yield "windows", f"{len(merged.windows):,} kinds, side by side"
+    # Of equal words one is enough: they differ in what is around.
+    parts = {describe_part(merged, part): len(merged.queries_of(part)) for part in merged.common}
+    shown = sorted(parts.items(), key=lambda found: (-found[1], found[0]))
+    for text, queries in shown[:_MOST_PARTS]:
+        yield f"part {text}", f"of {queries:,} queries"
+    if len(shown) > _MOST_PARTS:
+        yield "parts", f"{len(shown) - _MOST_PARTS:,} more"
+
+
+def describe_part(merged: MergedQueries, part: SharedPart) -> str:
+    """A part by the type that it reads, such as `B`, or `B+` where its events follow each other.
+
+    Args:
+        merged: The queries.
+        part: One of their parts.
+    """
+    state = part[0]
+    looped = any(step.source == step.target == state for step in merged.steps)
+    return type_text(merged.states[state].reading.type) + ("+" if looped else "")
 
 
 # JSON

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from trendweave.planning.folding import plan_folding
 from trendweave.planning.matches.certainty import settles_beginnings
-from trendweave.planning.plan import Plan, SessionWindow
+from trendweave.planning.plan import Plan, SessionWindow, WholeInput
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
-from trendweave.sharing.company import Company
 from trendweave.sharing.constants import Alike, share_constants
-from trendweave.sharing.graphlets import Graphlets, share_graphlets
-from trendweave.sharing.lanes import Lanes, share_lanes
+from trendweave.sharing.graphlets import Graphlets, measures_of, meeting_of, share_graphlets, why_not_merged
+from trendweave.sharing.lanes import MOST_LANES, Lanes, serves, share_lanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Alone:
 
 
 Unit: TypeAlias = Alone | Alike | Graphlets | Lanes
-#: Takes plans, and the numbers of those that no unit has yet; gives units, and the numbers that are left.
-Rule: TypeAlias = Callable[[Sequence[QueryPlan], list[int]], tuple[Sequence[Unit], list[int]]]
+#: Takes plans, and the numbers of those that no unit has yet; gives units.
+Rule: TypeAlias = Callable[[Sequence[QueryPlan], list[int]], Sequence[Unit]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,40 +42,30 @@ class SharingPlan:
     units: tuple[Unit, ...]
 
 
-def plan_sharing(
-    plans: Sequence[QueryPlan], apart: Sequence[Hashable] | None = None, folded: Collection[int] = ()
-) -> SharingPlan:
+def plan_sharing(plans: Sequence[QueryPlan], lasting: bool = False, folded: Collection[int] = ()) -> SharingPlan:
     """Put each plan into a unit.
 
     Args:
         plans: Different plans, by number.
-        apart: Where a state of the workload lives on: plans for which different values stand here are never in one
-            unit, and those that carry something from step to step are alone with it.
+        lasting: Whether a state of the workload lives on while queries come and go: then those that carry something
+            from step to step are alone with it.
         folded: The numbers of plans whose events that state has forgotten: they stay alone with what it knows instead.
 
     Returns:
         Units in the order of their first members.
     """
-    groups: dict[Hashable, list[int]] = {}
-    for number in range(len(plans)):
-        groups.setdefault(None if apart is None else apart[number], []).append(number)
-    units: list[Unit] = []
-    for left in groups.values():
-        members = left
-        if apart is not None:
-            kept = [member for member in left if member in folded or _carries(plans[member])]
-            units += [Alone(member, _CARRIES) for member in kept]
-            members = left = [member for member in left if member not in set(kept)]
-        of_group: list[Unit] = []
-        for rule in RULES:
-            found, left = rule(plans, left)
-            of_group += found
-        if left:
-            looked_up = {member for unit in of_group if isinstance(unit, Alike) for member in unit.members}
-            company = Company([plans[member] for member in members if member not in looked_up])
-            lanes = [unit for unit in of_group if isinstance(unit, Lanes)]
-            of_group += [Alone(member, company.why_alone(plans[member], lanes)) for member in left]
-        units += of_group
+    kept = {number for number, plan in enumerate(plans) if lasting and (number in folded or _carries(plan))}
+    members = left = [number for number in range(len(plans)) if number not in kept]
+    units: list[Unit] = [Alone(number, _CARRIES) for number in sorted(kept)]
+    for rule in RULES:
+        units += rule(plans, left)
+        taken = {member for unit in units for member in unit.members}
+        left = [member for member in left if member not in taken]
+    if left:
+        looked_up = {member for unit in units if isinstance(unit, Alike) for member in unit.members}
+        company = _Company([plans[member] for member in members if member not in looked_up])
+        lanes = [unit for unit in units if isinstance(unit, Lanes)]
+        units += [Alone(member, company.why_alone(plans[member], lanes)) for member in left]
     return SharingPlan(tuple(plans), tuple(sorted(units, key=lambda unit: unit.members[0])))
 
 
@@ -97,6 +87,7 @@ def checked_with_others(unit: Unit) -> Iterator[int]:
             yield from members[1:]
 
 
+_ANY = "skip-till-any-match"
 _ORDERED = "columns order its events of one time"
 _CARRIES = "what it remembers from step to step outlives changes of the workload"
 
@@ -118,3 +109,69 @@ def folds_alone(unit: Unit, plans: Sequence[QueryPlan]) -> bool:
 
 #: In the order in which they are tried.
 RULES: tuple[Rule, ...] = (share_lanes, share_constants, share_graphlets)
+
+
+class _Company:
+    """Queries that could share with each other, counted by what has to be the same for that."""
+
+    def __init__(self, plans: Sequence[QueryPlan]) -> None:
+        self._in_lanes: Counter[Hashable] = Counter()
+        self._merged: Counter[Hashable] = Counter()
+        for plan in plans:
+            if isinstance(plan, Plan) and serves(plan):
+                self._in_lanes.update((None, *_lane_kinds(plan)))
+            elif isinstance(plan, Plan) and why_not_merged(plan) is None:
+                self._merged.update((None, *_merged_kinds(plan)))
+
+    def why_alone(self, plan: QueryPlan, lanes: Sequence[Lanes]) -> str:
+        """Say, in a few words, why a query is in no unit.
+
+        Args:
+            plan: The query.
+            lanes: The units of queries side by side.
+        """
+        if isinstance(plan, Plan) and serves(plan):
+            return self._why_no_lane(plan, lanes)
+        return why_not_merged(plan) or self._why_no_automaton(plan)
+
+    def _why_no_lane(self, plan: Plan, lanes: Sequence[Lanes]) -> str:
+        strategy, window, keys, both = _lane_kinds(plan)
+        if self._in_lanes[strategy] == 1 and plan.strategy != _ANY:
+            return f"its strategy is {plan.strategy}"
+        if self._in_lanes[None] == 1:
+            return "it compares neighbouring events, and no other query could share the search for them"
+        if any(len(unit.lanes) == MOST_LANES and both == _lane_kinds(unit.plan)[-1] for unit in lanes):
+            return "as many queries as there are lanes are computed together without it"
+        differing = [word for word, key in (("windows", window), ("keys", keys)) if self._in_lanes[key] == 1]
+        if self._in_lanes[strategy] == 1:
+            what = "has its strategy"
+        elif self._in_lanes[both] == 1:
+            what = f"has its {' or its '.join(differing) or 'windows and its keys'}"
+        else:
+            what = "with its windows and keys asks the same of two events"
+        return f"of the queries that could share its search for neighbours, none {what}"
+
+    def _why_no_automaton(self, plan: QueryPlan) -> str:
+        assert isinstance(plan, Plan), "others are not merged"
+        keys, windowed, measured = _merged_kinds(plan)
+        if self._merged[None] == 1:
+            return "no other query could be merged with it"
+        if self._merged[keys] > self._merged[windowed] == 1:
+            what = "those under its keys have " + ("windows" if isinstance(plan.window, WholeInput) else "no windows")
+        elif self._merged[windowed] > self._merged[measured]:
+            what = "none with such aggregates has a part of its pattern under the same keys"
+        else:
+            what = "none has a part of its pattern under the same keys"
+        return f"of the queries that could be merged with it, {what}"
+
+
+def _lane_kinds(plan: Plan) -> tuple[Hashable, ...]:
+    """What has to be the same for lanes: the strategy, the windows of it, the keys of it, and both."""
+    keys = ("keys", plan.strategy, plan.partition_key)
+    return plan.strategy, ("window", plan.strategy, plan.window), keys, (plan.strategy, plan.window, plan.partition_key)
+
+
+def _merged_kinds(plan: Plan) -> tuple[Hashable, ...]:
+    """What has to be the same for one automaton: keys, whether there are windows, and much of what is measured."""
+    meeting = meeting_of(plan)
+    return meeting[0], meeting, (meeting, measures_of(plan))

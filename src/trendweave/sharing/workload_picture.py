@@ -10,8 +10,8 @@ from trendweave.pictures.graphs.drawing import make_graph
 from trendweave.pictures.graphs.graph import Edge, Graph, Node, NodeKind
 from trendweave.pictures.letters import shorten, wrap_conditions
 from trendweave.pictures.picture import Picture, stack
-from trendweave.sharing.automaton_drawing import Automaton, blocked_text
-from trendweave.sharing.show import Box, Shown, describe_overview, find_boxes, keys_text
+from trendweave.sharing.merged import MergedQueries
+from trendweave.sharing.show import Box, Shown, blocked_text, describe_overview, find_boxes, keys_text, label_of
 
 _MOST_BOXES = 12
 #: States and queries that share nothing.
@@ -42,15 +42,15 @@ def _draw_overview(shown: Shown, boxes: int) -> Picture:
 
 def _draw_box(box: Box, shown: Shown) -> Picture:
     if box.automaton is not None:
-        return make_graph(_graph_of_automaton(box.title, box.automaton))
-    note = f"the template has {box.states:,} states, and is not drawn: these are too many" if box.states else ""
+        return make_graph(_graph_of_automaton(box, box.automaton))
+    states = 0 if box.merged is None else len(box.merged.states)
+    note = f"the template has {states:,} states, and is not drawn: these are too many" if states else ""
     return make_chips(f"{box.title}; rows meet {keys_text(shown.one_pass.families[box.family])}", box.names, note)
 
 
-def _graph_of_automaton(title: str, automaton: Automaton) -> Graph:
-    merged = automaton.merged
-    common = {state for part in merged.common for state in part.states} | set(merged.prefixes)
-    ending = {state for state, _ in automaton.find_ends()}
+def _graph_of_automaton(box: Box, merged: MergedQueries) -> Graph:
+    common = {state for part in merged.common for state in part} | set(merged.prefixes)
+    ending = {state for state, _ in merged.ends}
     nodes = [Node("start", "start")]
     for number, state in enumerate(merged.states):
         kind: NodeKind = "final" if number in ending else "state"
@@ -59,16 +59,15 @@ def _graph_of_automaton(title: str, automaton: Automaton) -> Graph:
         asked = wrap_conditions([print_expression(condition) for condition in state.reading.local])
         lines = (shorten(type_text(state.reading.type), 34), *asked, *used)
         colour = _SHARED if number in common else _OWN
-        nodes.append(Node(f"s{number}", kind, lines, colour, automaton.label_of(number)))
-    colours = assign_colours(", ".join(names) for names in automaton.names)
-    for query, names in enumerate(automaton.names):
+        nodes.append(Node(f"s{number}", kind, lines, colour, label_of(merged, number)))
+    colours = assign_colours(", ".join(names) for names in box.of_queries)
+    for query, names in enumerate(box.of_queries):
         joined = ", ".join(names)
         nodes.append(Node(f"q{query}", "query", (shorten(joined, 30),), colours[joined], joined))
     edges = [Edge("start", f"s{number}") for number, state in enumerate(merged.states) if state.starts]
     for step in merged.steps:
-        blocked = step.blocker is not None
-        label = blocked_text(step) if blocked else ""
-        edges.append(Edge(f"s{step.source}", f"s{step.target}", label, blocked))
-    edges += [Edge(f"s{state}", f"q{query}") for state, query in automaton.find_ends()]
+        label = blocked_text(step)
+        edges.append(Edge(f"s{step.source}", f"s{step.target}", label, bool(label)))
+    edges += [Edge(f"s{state}", f"q{query}") for state, query in merged.ends]
     note = "blue states and steps between them are computed once for several queries"
-    return Graph(title, tuple(nodes), tuple(edges), (note,) if common else ())
+    return Graph(box.title, tuple(nodes), tuple(edges), (note,) if common else ())

@@ -27,6 +27,7 @@ from trendweave.kernels.inputs import (
     Selection,
     Template,
 )
+from trendweave.kernels.numbering import from_ordered_bits, ordered_bits
 
 NUMBERS = ("exact", "float64")
 #: Before all ticks.
@@ -125,11 +126,16 @@ def find_states(masks: Sequence[int], template: Template, queries: QueryLanes | 
     return np.array(flags, np.bool_).reshape(len(masks), len(template.state_variable))
 
 
+def extremum_order(values: np.ndarray) -> np.ndarray:
+    """int64 codes that order like the values."""
+    return ordered_bits(values) if values.dtype == np.float64 else values
+
+
 def extremum_codes(aggregate: Aggregate) -> tuple:
     """Codes whose maximum is wanted, and how to read them back: (codes, lookup or None)."""
     values = np.asarray(aggregate.values)
     lookup = None
-    codes = exact.order_codes(values)
+    codes = extremum_order(values)
     if codes.size and (int(codes.min()) < NO_VALUE + 2 or int(codes.max()) > exact.INT64.max - 2):
         lookup, codes = np.unique(values, return_inverse=True)
         codes = codes.astype(np.int64)
@@ -148,7 +154,7 @@ def read_extremum(aggregate: Aggregate, codes: np.ndarray, lookup) -> tuple:
     codes = np.where(valid, codes, 0)
     if lookup is not None:
         return lookup[codes], valid
-    return exact.values_of_codes(codes, np.asarray(aggregate.values).dtype == np.float64), valid
+    return from_ordered_bits(codes) if np.asarray(aggregate.values).dtype == np.float64 else codes, valid
 
 
 def aggregate(

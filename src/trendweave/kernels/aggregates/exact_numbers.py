@@ -110,20 +110,3 @@ def as_decimals(values: np.ndarray) -> np.ndarray:
     found = np.empty(values.shape, object)
     found.reshape(-1)[:] = list(map(Decimal, values.reshape(-1).tolist()))
     return found
-
-
-def order_codes(values: np.ndarray) -> np.ndarray:
-    """int64 codes that order like the values: NaN above all other floats, -0.0 equal to 0.0."""
-    if values.dtype == np.float64:
-        bits = (values + 0.0).view(np.int64)
-        codes = np.where(bits < 0, bits ^ INT64.max, bits)
-        codes[np.isnan(values)] = INT64.max - 4
-        return codes
-    return values
-
-
-def values_of_codes(codes: np.ndarray, is_float: bool) -> np.ndarray:
-    """The inverse of `order_codes`."""
-    if not is_float:
-        return codes
-    return np.where(codes < 0, codes ^ INT64.max, codes).view(np.float64)

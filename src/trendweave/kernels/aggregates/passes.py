@@ -1,9 +1,10 @@
 """Passes over blocks of windows: what an aggregate query asks for, as sums and extrema, and what is done when a number
 does not fit."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import localcontext
+from typing import Any
 
 import numpy as np
 
@@ -93,7 +94,7 @@ class Engine:
         final_guards: Mapping[int, np.ndarray] | None = None, memory_limit: int = 0, folds: bool | None = None,
         queries: QueryLanes | None = None,
     ) -> None:  # fmt: skip
-        self.queries = queries
+        self.side_by_side = 1 if queries is None else queries.count
         self.rows = shut_out_rows(normalise_rows(rows))
         self.template = template
         self.conditions = normalise_conditions(conditions, len(template.source))
@@ -102,8 +103,7 @@ class Engine:
         self.final_guards: Mapping[int, np.ndarray] = final_guards or {}
         self.memory_limit = memory_limit
         self.count = self.rows.tick.size
-        self.plans: dict[bool, tuple[LoopPlan, Columns]] = {}
-        self.of_methods: dict[tuple[Way, ...], tuple[LoopPlan, Columns]] = {}
+        self.plans: dict[tuple[Way, ...], tuple[LoopPlan, Columns]] = {}
         unconditional = (
             selection is Selection.ANY and not start_guards and not final_guards and all(map(is_empty, self.conditions))
         )
@@ -140,26 +140,19 @@ class Engine:
     def lanes_for(self, components: int) -> int:
         """Windows per block: about the overlap, as long as vectors stay short; one if windows do not overlap. All
         queries of a window are in one block."""
-        if self.queries is not None:
-            count = self.queries.count
-            overlap = self.overlap // count
-            windows = 1 if overlap == 1 else max((overlap + 7) // 8 * 8, 8)
-            return count * max(1, min(windows, LANE_NUMBERS // (components * count)))
-        if self.overlap == 1:
-            return 1
-        return max(1, min(max((self.overlap + 7) // 8 * 8, 8), LANE_NUMBERS // components))
+        overlap = self.overlap // self.side_by_side
+        windows = 1 if overlap == 1 else (overlap + 7) // 8 * 8
+        return self.side_by_side * max(1, min(windows, LANE_NUMBERS // (components * self.side_by_side)))
 
     def plan(self, exact_sums: bool) -> tuple[LoopPlan, Columns]:
         """The plan of a loop and its columns; sums of integers may use methods that subtract."""
-        if exact_sums not in self.plans:
+        methods = choose_methods(self.template, self.conditions, self.selection, exact_sums)
+        if methods not in self.plans:
             readers = [-1] * len(self.conditions) if self.masks is None else list(self.masks.readers)
-            methods = choose_methods(self.template, self.conditions, self.selection, exact_sums)
-            if methods not in self.of_methods:
-                self.of_methods[methods] = make_plan(
-                    self.template, self.conditions, methods, self.start_guards, self.final_guards, readers
-                )
-            self.plans[exact_sums] = self.of_methods[methods]
-        return self.plans[exact_sums]
+            self.plans[methods] = make_plan(
+                self.template, self.conditions, methods, self.start_guards, self.final_guards, readers
+            )
+        return self.plans[methods]
 
     def run(self, blocks, values, states, numbers: Numbers, limbs=1, bits_at_most=INT64_BITS, row_results=None):
         """One pass over the given blocks.
@@ -207,7 +200,7 @@ class Engine:
         steps = int((blocks.row_end - blocks.row_start).sum()) * shape.components
         steps *= shape.past + sum(map(len, shape.sources))
         key = shape
-        if numbers is Numbers.INT64 and sums_exactly(steps, key):
+        if numbers is Numbers.INT64 and is_interpreted(steps, key):
             numbers = Numbers.EXACT
         shape, overlapping = replace(shape, numbers=numbers), self.overlap > 1
         if not blocks.lanes.size or not self.count:
@@ -229,7 +222,7 @@ class Engine:
         numbers = 1 + states.shape[0]
         blocks = narrow_blocks(self.blocks, self.rows, self.lanes_for(numbers))
         total = int(blocks.offset[-1])
-        small = np.zeros((total, numbers), np.int64)
+        small: Any = np.zeros((total, numbers), np.int64)
         pending = np.arange(blocks.lanes.size)
         if self.sums_totals:
             small, fits = self.fold(blocks, values, states, Numbers.INT64)
@@ -242,7 +235,7 @@ class Engine:
                 pending = np.flatnonzero(np.add.reduceat(~fits, blocks.offset[:-1]))
             else:
                 pending = pending[:0]
-        elif sums_exactly(count_steps(self.blocks, self.plan(True)[0], numbers), self.plan(True)[0]):
+        elif is_interpreted(count_steps(self.blocks, self.plan(True)[0], numbers), self.plan(True)[0]):
             found, _, _ = self.run(blocks, values[:, None, :].astype(object), states, Numbers.EXACT)
             return found.T
         elif self.likely_fits(blocks, values, states):
@@ -292,7 +285,7 @@ class Engine:
         plan, _ = self.plan(True)
         stores = sum(plan.kinds[kind].method is not Way.RUNNING for kind in plan.store_kind)
         worst = int(cells.argmax())
-        window = int(blocks.window[worst]) // (1 if self.queries is None else self.queries.count)
+        window = int(blocks.window[worst]) // self.side_by_side
         if int(cells[worst]) * components * 8 * stores > self.memory_limit:
             raise CountTooLargeError(
                 f"segment {int(blocks.segment[worst])}, window {window}: exact numbers need more "
@@ -338,11 +331,6 @@ class Engine:
         nothing = np.zeros((1, 1, self.count), np.int64)
         self.run(cut_blocks(self.rows, 1), nothing, states, Numbers.LATEST, row_results=best)
         return best
-
-
-def sums_exactly(steps: int, shape: Hashable) -> bool:
-    """Whether whole numbers of a pass are Python's own, of any size, as its loop is interpreted."""
-    return is_interpreted(steps, shape)
 
 
 def limb_bits(blocks, states: int, at_most: int) -> np.ndarray:

@@ -22,8 +22,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from textwrap import dedent, indent
 
-from trendweave.kernels.loops.text import write_signature
+from trendweave.kernels.loops.text import write_loop
 from trendweave.kernels.loops.vectors import Numbers
 
 LIMB_BITS = 28
@@ -581,23 +582,6 @@ limbs_of[c] = limbs  #: limbs
 outside_limbs[c] = max(outside_limbs[c], limbs_of[c])  #: limbs
 """
 
-#: What the loop takes: rows, tables of the template, tables of what rows mean, memory, results.
-_ROWS = ("row_start", "row_end", "tick", "border", "window_first", "window_last", "pattern", "values")
-_TABLES = (
-    "lanes_of", "registers_of", "total_at", "outside_at", "in_from", "in_register", "bundle_from", "bundle_first",
-    "bundle_end", "bundle_group", "marks", "member_from", "member_lane", "member_kind", "start_from", "start_lane",
-    "start_kind", "in_outside_from", "outside_lane", "outside_source", "outside_register", "outside_source_lane",
-    "outside_kind", "source_from", "source_class", "source_count", "target_from", "target_class", "final_from",
-    "final_kind", "final_slot", "final_lane", "slots", "queries_of",
-)  # fmt: skip
-_MEANING = ("entry_from", "entry_class", "entry_bits", "entry_accept", "entry_empties", "accept", "most_entries")
-_SCRATCH = (
-    "kinds", "parts", "columns", "room", "unit", "scratch_at", "sharing", "v", "bounds", "factors", "added", "waiting",
-    "differing", "queued", "queue", "head", "tail", "stale", "gathered", "is_touched", "touched_list", "last_shared",
-    "node_row", "node_entry", "node_next", "open_first", "open_last", "closed", "base", "results",
-    "counts_of_sharing",
-)  # fmt: skip
-_CHECKED, _OF_LIMBS = ("fits", "counts_before"), ("limbs_of", "outside_limbs")
 #: Results of `counts_of_sharing`, in the order of `SharingCounts`.
 _COUNTS = {"BURSTS_SHARED": 0, "BURSTS_ALONE": 1, "SNAPSHOTS": 2, "SPLITS": 3, "MERGES": 4}
 _MARK = re.compile(r"  #: ([a-z0-9! ]+)$")
@@ -624,12 +608,12 @@ def write_bursts(shape: BurstShape) -> tuple[str, tuple[str, ...]]:
     }  # fmt: skip
     take = _fill(_TAKE, {"APPLY": _APPLY_HERE})
     parts = {"EVALUATE": _fill(_EVALUATE, {"TAKE": take}), "CLOSE": _CLOSE, "GATHER": _GATHER}
-    takes = (*_ROWS, *_TABLES, *_MEANING, *_SCRATCH, *(_CHECKED if checked else ()), *(_OF_LIMBS if limbs else ()))
     called = [*([_TIGHTEN if limbs else _LOOK] if checked else []), _VECTORS, _APPLY]
-    body = _fill(_SEGMENTS, parts).strip("\n")
-    loop = "@loop\n" + write_signature("bursts", takes) + body + "\n"
-    text = "\n\n".join([one.strip("\n") + "\n" for one in called] + [loop])
-    return _NAME.sub(lambda found: str(words.get(found[0], found[0])), _select(text, flags)), takes
+
+    def write(part: str) -> str:
+        return _NAME.sub(lambda found: str(words.get(found[0], found[0])), _select(part.strip("\n"), flags))
+
+    return write_loop("bursts", write(dedent(_fill(_SEGMENTS, parts))) + "\n", *map(write, called))
 
 
 def _fill(text: str, blocks: dict[str, str]) -> str:
@@ -637,12 +621,8 @@ def _fill(text: str, blocks: dict[str, str]) -> str:
     lines = list[str]()
     for line in text.strip("\n").split("\n"):
         name = line.strip()
-        lines.append(_indent(blocks[name], len(line) - len(name)) if name in blocks else line)
+        lines.append(indent(blocks[name].strip("\n"), " " * (len(line) - len(name))) if name in blocks else line)
     return "\n".join(line for line in lines if line.strip())
-
-
-def _indent(text: str, by: int) -> str:
-    return "\n".join(" " * by + line for line in text.strip("\n").split("\n") if line.strip())
 
 
 def _select(text: str, flags: dict[str, bool]) -> str:

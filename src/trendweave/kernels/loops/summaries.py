@@ -20,6 +20,7 @@ from trendweave.kernels.aggregates.entry import (
     Component,
     Measured,
     Places,
+    extremum_order,
     find_states,
     read_floats,
     read_linear,
@@ -32,6 +33,7 @@ from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape, fold_shape
 from trendweave.kernels.loops.matrices import LIMB_BITS, run_apply, run_fold
 from trendweave.kernels.loops.run import interprets
 from trendweave.kernels.loops.vectors import Numbers
+from trendweave.kernels.numbering import from_ordered_bits
 
 #: Added to codes that two numbers which are no codes stand among.
 _SHIFT = 2**64
@@ -54,14 +56,14 @@ class Group:
     def kind(self) -> type:
         return np.float64 if self.shape.numbers is Numbers.FLOAT64 else np.int64
 
-    def identity(self) -> np.ndarray:
-        """The matrix of no rows."""
+    def identity(self, begun: Sequence[int] = ()) -> np.ndarray:
+        """The matrix of no rows; or of one that begins a trend in some states, and adds nothing."""
         shape = self.shape
         largest = shape.numbers is Numbers.LARGEST
         found = np.full((shape.past, shape.components, shape.lines), NO_TREND if largest else 0, self.kind)
-        if not shape.is_vector:
-            diagonal = np.arange(shape.past)
-            found[diagonal, : None if largest else 1, diagonal] = NO_VALUE if largest else 1
+        lines = [] if shape.is_vector else [(q, q) for q in range(shape.past)]
+        for q, line in [*lines, *((q, -1) for q in begun)]:
+            found[q, : None if largest else 1, line] = NO_VALUE if largest else 1
         return found.reshape(-1)
 
 
@@ -136,6 +138,12 @@ def no_summaries(algebra: Algebra) -> Summaries:
     )
 
 
+def begin_summary(algebra: Algebra, variable: int) -> Summaries:
+    """That of one row, read as a variable whose states follow no other and have nothing counted."""
+    begun = [q for q, own in enumerate(algebra.groups[0].shape.variable) if own == variable]
+    return Summaries(tuple(Maps(group.identity(begun)[None], np.full(1, None)) for group in algebra.groups))
+
+
 def concat_summaries(parts: Sequence[Summaries]) -> Summaries:
     """All of them, one after another."""
     if len(parts) == 1:
@@ -173,7 +181,7 @@ def _read_values(group: Group, aggregates: Sequence[Aggregate], count: int) -> t
     values, odd = np.full((len(group.components), count), NO_VALUE), np.zeros((len(group.components), count), np.bool_)
     for row, is_odd, part in zip(values, odd, group.components, strict=True):
         given = aggregates[part.aggregate or 0]
-        codes = exact.order_codes(np.asarray(given.values))
+        codes = extremum_order(np.asarray(given.values))
         known = np.True_ if given.valid is None else np.asarray(given.valid, np.bool_)
         row[:] = np.where(known, ~codes if part.turned else codes, NO_VALUE)
         is_odd[:] = known & (row <= NO_VALUE)
@@ -400,7 +408,7 @@ def _read_extremum(measure: Measured, codes: np.ndarray) -> tuple[np.ndarray, np
     else:
         known = codes > NO_VALUE
     codes = np.where(known, codes if measure.kind == Measure.MAX else ~codes, 0)
-    return exact.values_of_codes(codes, measure.floats), known
+    return from_ordered_bits(codes) if measure.floats else codes, known
 
 
 def _apply_all(group: Group, maps: Maps, low: np.ndarray, high: np.ndarray) -> np.ndarray:

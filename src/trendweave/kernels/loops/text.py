@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Iterator
 from contextlib import AbstractContextManager as Context
 from contextlib import contextmanager, nullcontext
 from textwrap import indent, wrap
-from types import CodeType
 
 INDENT = "    "
 WIDTH = 110
@@ -17,7 +15,7 @@ PACKS = (
     *("add", "all_bits", "any_set", "join_bits", "keep_bits", "larger", "load", "magnitude_bits", "put_between"),
     *("raise_others", "shift_down", "spread", "store", "times"),
 )
-PROVIDED = (*PACKS, "heed_stop", "index")
+PROVIDED = {*PACKS, "heed_stop", "index", "abs", "float", "len", "max", "min", "range"}
 
 
 def write_signature(name: str, takes: tuple[str, ...]) -> str:
@@ -28,15 +26,14 @@ def write_signature(name: str, takes: tuple[str, ...]) -> str:
     return f"def {name}(\n{indent(chr(10).join(lines), INDENT)},\n):\n"
 
 
-def write_loop(name: str, lines: Text, *above: str) -> tuple[str, tuple[str, ...]]:
+def write_loop(name: str, lines: Text | str, *above: str) -> tuple[str, tuple[str, ...]]:
     """A loop of some lines, below functions and constants; and the names of what it takes: all that the lines read and
     nothing sets."""
     head = "".join(f"{part.strip()}\n\n\n" for part in above)
     body = indent(str(lines), INDENT)
     scope = compile(f"{head}def {name}():\n{body}", name, "exec")
-    reads = next(part.co_names for part in scope.co_consts if isinstance(part, CodeType) and part.co_name == name)
-    known = {*scope.co_names, *PROVIDED, *vars(builtins)}
-    takes = tuple(one for one in reads if one not in known)
+    reads = next(part.co_names for part in scope.co_consts if getattr(part, "co_name", "") == name)
+    takes = tuple(one for one in reads if one not in PROVIDED.union(scope.co_names))
     return f"{head}@loop\n{write_signature(name, takes)}{body}", takes
 
 

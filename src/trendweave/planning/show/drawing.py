@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Expression, type_text
@@ -17,14 +17,49 @@ from trendweave.planning.ways import plan_pieces
 JSON_VERSION = 2
 
 
+Shape: TypeAlias = Literal["circle", "double", "point", "box", "round", "store"]
+#: What stands around a label in Mermaid, and the name of the shape in Graphviz.
+_SHAPES: dict[Shape, tuple[str, str, str]] = {
+    "circle": ("((", "))", "circle"),
+    "double": ("(((", ")))", "doublecircle"),
+    "point": ("((", "))", "point"),
+    "box": ("[", "]", "box"),
+    "round": ("(", ")", "box"),
+    "store": ("[(", ")]", "cylinder"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node that is drawn, with its label."""
+
+    name: str
+    label: str
+    shape: Shape
+
+
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A step that is drawn, with what is asked of it; dashed where a NOT guards it."""
+    """A step that is drawn, with what is asked of it; dashed where a NOT guards it. It may lead to the cluster `into`
+    that its target is in."""
 
     source: str
     target: str
-    label: str
+    label: str = ""
     dashed: bool = False
+    into: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A titled box around others."""
+
+    name: str
+    title: str
+    inside: tuple[Drawn, ...]
+
+
+Drawn: TypeAlias = "Node | Arrow | Cluster"
 
 
 def find_templates(plan: Plan) -> Iterator[tuple[str, str, Template]]:
@@ -53,52 +88,66 @@ def find_arrows(prefix: str, template: Template, plan: Plan) -> Iterator[Arrow]:
 
 
 def mermaid(plan: Plan) -> str:
-    lines = ["flowchart LR"]
-    for prefix, title, template in find_templates(plan):
-        lines.append(f"  subgraph {prefix}[{mermaid_text(title)}]")
-        lines.append(f"    {prefix}_start(( ))")
-        names = describe.state_names(template)
-        free_ends = {end.state for end in template.ends if end.guard.always_open}
-        for state in template.states:
-            label = mermaid_text(f"{type_text(state.type)} {names[state.number]}")
-            shape = f"((({label})))" if state.number in free_ends else f"(({label}))"
-            lines.append(f"    {prefix}_{state.number}{shape}")
-        if len(free_ends) < len(template.ends):
-            lines.append(f"    {prefix}_end((( )))")
-        for arrow in find_arrows(prefix, template, plan):
-            line = "-.->" if arrow.dashed else "-->"
-            label = f"|{mermaid_text(arrow.label)}|" if arrow.label else ""
-            lines.append(f"    {arrow.source} {line}{label} {arrow.target}")
-        lines.append("  end")
-    return "\n".join(lines)
-
-
-def mermaid_text(text: str) -> str:
-    return '"' + text.replace("#", "#35;").replace('"', "#quot;").replace("\n", " ") + '"'
+    return "\n".join(["flowchart LR", *write_mermaid(_draw(plan))])
 
 
 def dot(plan: Plan) -> str:
-    lines = ["digraph trendweave {", "  rankdir=LR;", "  node [shape=circle];"]
+    return "\n".join(["digraph trendweave {", "  rankdir=LR;", *write_dot(_draw(plan)), "}"])
+
+
+def _draw(plan: Plan) -> Iterator[Cluster]:
+    """A cluster per template."""
     for prefix, title, template in find_templates(plan):
-        lines.append(f"  subgraph cluster_{prefix} {{")
-        lines.append(f"    label={dot_text(title)};")
-        lines.append(f'    {prefix}_start [shape=point, label=""];')
         names = describe.state_names(template)
         free_ends = {end.state for end in template.ends if end.guard.always_open}
+        nodes = [Node(f"{prefix}_start", "", "point")]
         for state in template.states:
-            shape = ", shape=doublecircle" if state.number in free_ends else ""
-            label = dot_text(f"{type_text(state.type)} {names[state.number]}")
-            lines.append(f"    {prefix}_{state.number} [label={label}{shape}];")
+            shape: Shape = "double" if state.number in free_ends else "circle"
+            nodes.append(Node(f"{prefix}_{state.number}", f"{type_text(state.type)} {names[state.number]}", shape))
         if len(free_ends) < len(template.ends):
-            lines.append(f'    {prefix}_end [shape=doublecircle, label=""];')
-        for arrow in find_arrows(prefix, template, plan):
-            style = ", style=dashed" if arrow.dashed else ""
-            lines.append(f"    {arrow.source} -> {arrow.target} [label={dot_text(arrow.label)}{style}];")
-        lines.append("  }")
-    return "\n".join([*lines, "}"])
+            nodes.append(Node(f"{prefix}_end", "", "double"))
+        yield Cluster(prefix, title, (*nodes, *find_arrows(prefix, template, plan)))
 
 
-def dot_text(text: str) -> str:
+def write_mermaid(parts: Iterable[Drawn], indent: str = "  ") -> Iterator[str]:
+    """Lines of a flowchart."""
+    for part in parts:
+        match part:
+            case Cluster():
+                yield f"{indent}subgraph {part.name}[{_mermaid_text(part.title)}]"
+                yield from write_mermaid(part.inside, f"{indent}  ")
+                yield f"{indent}end"
+            case Node():
+                left, right, _ = _SHAPES[part.shape]
+                yield f"{indent}{part.name}{left}{_mermaid_text(part.label) if part.label else ' '}{right}"
+            case Arrow():
+                line = "-.->" if part.dashed else "-->"
+                label = f"|{_mermaid_text(part.label)}|" if part.label else ""
+                yield f"{indent}{part.source} {line}{label} {part.into or part.target}"
+
+
+def _mermaid_text(text: str) -> str:
+    return '"' + text.replace("#", "#35;").replace('"', "#quot;").replace("\n", " ") + '"'
+
+
+def write_dot(parts: Iterable[Drawn], indent: str = "  ") -> Iterator[str]:
+    """Lines of a graph for Graphviz."""
+    for part in parts:
+        match part:
+            case Cluster():
+                yield f"{indent}subgraph cluster_{part.name} {{"
+                yield f"{indent}  label={_dot_text(part.title)};"
+                yield from write_dot(part.inside, f"{indent}  ")
+                yield f"{indent}}}"
+            case Node():
+                yield f"{indent}{part.name} [shape={_SHAPES[part.shape][2]}, label={_dot_text(part.label)}];"
+            case Arrow():
+                style = ", style=dashed" if part.dashed else ""
+                style += f", lhead=cluster_{part.into}" if part.into else ""
+                yield f"{indent}{part.source} -> {part.target} [label={_dot_text(part.label)}{style}];"
+
+
+def _dot_text(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
 
 

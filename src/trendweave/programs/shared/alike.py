@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cached_property, partial
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +19,11 @@ from trendweave.errors import TrendweaveError
 from trendweave.language.printer import print_expression
 from trendweave.planning.plan import KeyColumn, SessionWindow
 from trendweave.planning.preparation import Preparation, prepare
-from trendweave.programs.program import Carry, Output, PartialResults, Program, Scope, Steps
+from trendweave.programs.program import Output, PartialResults, Program, Scope, Steps
 from trendweave.programs.shared.constant_index import VariableRules, index_variables
 from trendweave.programs.shared.copies import Copies, RowCopies
-from trendweave.programs.shared.members import MemberParts, by_member, group_by_member
 from trendweave.programs.shared.metrics import SharingMetrics
-from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import MEMBER, Found, Given, MemberError, Part, Unit, UnitStep
+from trendweave.programs.shared.unit import MEMBER, Given, MemberError, Unit, by_member, group_by_member
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts
 from trendweave.programs.trends.program import (
     PartialAggregates,
@@ -51,24 +49,29 @@ class AlikeUnit(Unit):
     alike: Alike
     base: TrendAggregates | TrendLists
     inner: TrendAggregates | TrendLists
-    variables: tuple[VariableRules, ...]
+    variables: VariableRules
 
     @property
     def members(self) -> tuple[int, ...]:
         return self.alike.members
 
     @property
-    def sources(self) -> tuple[Program, ...]:
-        return (self.base,)
+    def source(self) -> Program:
+        return self.base
 
     # All at once
 
-    def compute(self, rows: SharedRows, scope: Scope) -> Iterator[Found]:
-        yield from self.compute_rows(self.view(rows), scope, rows.metrics)
+    def compute(self, rows: pa.Table, scope: Scope, metrics: SharingMetrics, in_parts: bool = False) -> Iterator[Given]:
+        in_parts = in_parts and self._is_merged
+        for table in self._compute(rows, scope, in_parts, metrics):
+            yield Given(table, merger=0 if in_parts else None)
 
-    def compute_rows(self, rows: pa.Table, scope: Scope, metrics: SharingMetrics) -> Iterator[Found]:
-        """Result rows of prepared rows, rule by rule."""
+    def _compute(self, rows: pa.Table, scope: Scope, in_parts: bool, metrics: SharingMetrics) -> Iterator[pa.Table]:
+        """Result rows of prepared rows, rule by rule; or parts of them."""
         for table in self.copy_rows(rows, metrics):
+            if in_parts:
+                yield from in_halves(table, lambda copies: self._partials.compute(copies, scope))
+                continue
             for output in in_halves(table, lambda copies: self._start(copies, scope)):
                 yield from self._finish(output.batches)
 
@@ -100,13 +103,13 @@ class AlikeUnit(Unit):
             table = table.append_column(f"{LETTERS}{word}", pa.array(letters))
         return table.append_column(MEMBER, pa.array(self._numbers[copies.rule]))
 
-    def _finish(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Found]:
+    def _finish(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         if self._comes_in_order:
-            yield from (Found(by_member(pa.Table.from_batches([batch])), None) for batch in batches)
+            yield from (by_member(pa.Table.from_batches([batch])) for batch in batches)
             return
         found = [pa.Table.from_batches([batch]) for batch in batches]
         if found:
-            yield Found(by_member(pa.concat_tables(found)), None)
+            yield by_member(pa.concat_tables(found))
 
     @property
     def _comes_in_order(self) -> bool:
@@ -122,72 +125,36 @@ class AlikeUnit(Unit):
     # In parts
 
     def mergers(self) -> tuple[PartialResults | None, ...]:
-        return (None if self.base.partials() is None else self._partials,)
+        return (self._partials if self._is_merged else None,)
 
-    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Given]:
-        if self.mergers()[0] is None:
-            yield from super().parts(rows, scope)
-            return
-        for table in self.copy_rows(self.view(rows), rows.metrics):
-            for part in in_halves(table, lambda copies: self._partials.compute(copies, scope)):
-                yield Part(part, 0)
+    @cached_property
+    def _is_merged(self) -> bool:
+        return self.base.partials() is not None
 
     @property
-    def _partials(self) -> MemberParts:
+    def _partials(self) -> PartialAggregates:
         assert isinstance(self.inner, TrendAggregates), "only aggregates are merged"
-        return MemberParts(PartialAggregates(self.inner))
+        return PartialAggregates(self.inner)
 
     # Piece by piece
 
-    def steps(self, in_parts: bool, early: bool = False) -> Steps | None:
-        return self._make_steps(in_parts, SharingMetrics())
-
-    def step(
-        self, steps: Any, in_parts: bool, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None
-    ) -> UnitStep:
-        """The same steps, counting what they copy."""
-        return super().step(self._make_steps(in_parts, rows.metrics), in_parts, rows, carry, before, watermark)
-
-    def peek(self, steps: Any, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
-        return super().peek(self._make_steps(False, rows.metrics), rows, changed, before)
-
-    @property
-    def _owner(self) -> None:
-        """Rows of several rules say whose they are."""
-
-    def _make_steps(self, in_parts: bool, metrics: SharingMetrics) -> Steps | None:
+    def steps(self, in_parts: bool, early: bool, metrics: SharingMetrics) -> Steps | None:
         """Those of any rule: rows wait, or are carried, before they are copied."""
-        in_parts = in_parts and self.mergers()[0] is not None
         window, kind = self.base.plan.window, self.base.time_type
-        keys = self.base.preparation.partition_key
 
         def compute(rows: pa.Table, scope: Scope) -> Output:
-            if in_parts:
-                tables = (
-                    part
-                    for table in self.copy_rows(rows, metrics)
-                    for part in in_halves(table, lambda copies: self._partials.compute(copies, scope))
-                )
-            else:
-                tables = (found.table for found in self.compute_rows(rows, scope, metrics))
+            tables = self._compute(rows, scope, in_parts and self._is_merged, metrics)
             return Output(batch for table in tables for batch in table.to_batches())
 
-        def select(
-            rows: pa.Table, taken: ConsumedStarts, before: int | None, watermark: int | None
-        ) -> tuple[list[pa.RecordBatch], ConsumedStarts]:
-            return self._select(rows, taken, before, watermark, metrics)
-
         if isinstance(window, SessionWindow):
-            return SessionSteps(window, kind, keys, compute)
+            return SessionSteps(window, kind, self.base.preparation.partition_key, compute)
         if isinstance(self.inner, TrendLists):
-            return self.inner.make_steps(compute, select)
+            return self.inner.make_steps(compute, partial(self._select, metrics))
         closing = self.base.closing()
-        if closing is None:
-            return None
-        return TrendSteps(closing, kind, compute)
+        return None if closing is None else TrendSteps(closing, kind, compute)
 
     def _select(
-        self, rows: pa.Table, taken: ConsumedStarts, before: int | None, watermark: int | None, metrics: SharingMetrics
+        self, metrics: SharingMetrics, rows: pa.Table, taken: ConsumedStarts, before: int | None, watermark: int | None
     ) -> tuple[list[pa.RecordBatch], ConsumedStarts]:
         """As `TrendLists.select`. What is carried knows a rule by its constants, as numbers change with workloads."""
         assert isinstance(self.inner, TrendLists), "only lists are selected from"
@@ -204,7 +171,7 @@ class AlikeUnit(Unit):
 
         for table in self.copy_rows(rows, metrics):
             for found, after in in_halves(table, select):
-                batches += (batch for one in self._finish(found) for batch in one.table.to_batches())
+                batches += (batch for one in self._finish(found) for batch in one.to_batches())
                 taken = after
         if taken.table is not None:
             place = taken.table.schema.get_field_index(MEMBER)

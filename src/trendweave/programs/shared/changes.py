@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -106,12 +106,12 @@ class Roster:
     folded: frozenset[str] = frozenset()
 
     @cached_property
-    def groups(self) -> tuple[tuple[tuple[str, ...], int | None], ...]:
-        """The names that have one text and came at one time, in the order of the first of them; and that time."""
-        groups: dict[tuple[str, int | None], list[str]] = {}
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The names that have one text, in the order of the first of them."""
+        groups: dict[str, list[str]] = {}
         for name, program in self.programs.items():
-            groups.setdefault((program.text, self.since.get(name)), []).append(name)
-        return tuple((tuple(names), came) for (_, came), names in groups.items())
+            groups.setdefault(program.text, []).append(name)
+        return tuple(map(tuple, groups.values()))
 
     def record(self, families: Sequence[frozenset[Path]]) -> Record:
         """What is kept with states."""
@@ -165,11 +165,6 @@ class Roster:
             raise DataError(problems)
         return Roster(self.programs, since, frozenset(folded))
 
-    def settle(self, names: Iterable[str]) -> Roster:
-        """The same, where it makes no difference any more when some queries came."""
-        gone = set(names)
-        return replace(self, since={name: came for name, came in self.since.items() if name not in gone})
-
 
 def rewrite_rows(rows: pa.Table, needs: Needs, events: pa.Schema) -> pa.Table:
     """Rows of one workload as rows of another: made again from the columns of events that they hold.
@@ -204,16 +199,13 @@ def _read_again(rows: pa.Table, name: str, kind: pa.DataType) -> pa.ChunkedArray
     return pa.nulls(rows.num_rows, kind)
 
 
-def keep_carries(carry: Mapping[str, pa.Table], keys: Sequence[str]) -> dict[str, pa.Table]:
-    """Only what is carried under one of these keys."""
-    return {name: table for name, table in carry.items() if name.split("/", 1)[0] in keys}
-
-
-def rename_carries(carry: Mapping[str, pa.Table], renamed: Sequence[tuple[str, str]]) -> Mapping[str, pa.Table]:
-    """What is carried under other keys, unless there is something under the new one, which is the same."""
+def keep_carries(
+    carry: Mapping[str, pa.Table], keys: Sequence[str], renamed: Sequence[tuple[str, str]] = ()
+) -> dict[str, pa.Table]:
+    """Only what is carried under one of these keys. What is carried under a key that was renamed is there under the
+    other, unless there is something under that, which is the same."""
     taken = {name.split("/", 1)[0] for name in carry}
     changes = {before: after for before, after in renamed if before in taken and after not in taken}
-    return {
-        f"{changes.get(key, key)}/{own}": table
-        for key, own, table in ((*name.split("/", 1), table) for name, table in carry.items())
-    }
+    named = ((*name.split("/", 1), table) for name, table in carry.items())
+    found = ((changes.get(key, key), own, table) for key, own, table in named)
+    return {f"{key}/{own}": table for key, own, table in found if key in keys}

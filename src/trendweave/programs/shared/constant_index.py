@@ -6,9 +6,11 @@ constants at a time, so that the answer is the one that the condition itself giv
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,23 +19,11 @@ import pyarrow.compute as pc
 from trendweave.expressions.arrow.evaluate import make_columns_comparable
 from trendweave.expressions.arrow.times import write_duration
 from trendweave.expressions.arrow.values import FLOAT, INTEGER, STRING
-from trendweave.kernels.filter_index import (
-    ABOVE,
-    BELOW,
-    NOT_ABOVE,
-    NOT_BELOW,
-    UNEQUAL,
-    FilterIndex,
-    RowCodes,
-    make_index,
-    match_rows,
-    take_rules,
-)
+from trendweave.kernels.filter_index import FilterIndex, RowCodes, make_index, match_rows, take_rules
 from trendweave.language import syntax_tree as st
 from trendweave.rows.codes import order_codes
 from trendweave.sharing.constants import Alike, Constant, Constants, Test
 
-_OPERATORS: dict[Test, int] = {"<": BELOW, "<=": NOT_ABOVE, ">": ABOVE, ">=": NOT_BELOW, "!=": UNEQUAL}
 _TYPES: dict[type, pa.DataType] = {bool: pa.bool_(), int: INTEGER, float: FLOAT, str: STRING}
 _MOMENT, _DAY = pa.timestamp("us", "UTC"), pa.date32()
 _EQUALITIES = ("=", "in")
@@ -54,16 +44,12 @@ class Entries:
     constants: tuple[pa.Array, ...]
 
 
-@dataclass(frozen=True)
-class VariableRules:
-    """The comparisons of one variable, for all rules."""
-
-    variable: int
-    entries: tuple[Entries, ...]
+#: The comparisons of each variable that has some, for all rules.
+VariableRules: TypeAlias = Mapping[int, tuple[Entries, ...]]
 
 
 @lru_cache(maxsize=64)
-def index_variables(alike: Alike, columns: tuple[str, ...]) -> tuple[VariableRules, ...]:
+def index_variables(alike: Alike, columns: tuple[str, ...]) -> VariableRules:
     """Bring the constants of rules into columns. A workload that runs again has them still.
 
     Args:
@@ -71,9 +57,9 @@ def index_variables(alike: Alike, columns: tuple[str, ...]) -> tuple[VariableRul
         columns: Per comparison, the prepared column with the value that is compared.
 
     Returns:
-        The rules of each variable that has comparisons, by variable.
+        The rules of each variable that has comparisons.
     """
-    found = []
+    found = dict[int, tuple[Entries, ...]]()
     for variable in sorted({compared.variable for compared in alike.compared}):
         places = [place for place, compared in enumerate(alike.compared) if compared.variable == variable]
         tests = tuple(alike.compared[place].test for place in places)
@@ -85,12 +71,11 @@ def index_variables(alike: Alike, columns: tuple[str, ...]) -> tuple[VariableRul
             for row in product(*(values for _, values in options)):
                 rules.append(rule)
                 rows.append(row)
-        entries = [
+        found[variable] = tuple(
             Entries(np.array(rules, np.int64), tests, names, _as_columns(kinds, rows))
             for kinds, (rules, rows) in by_kinds.items()
-        ]
-        found.append(VariableRules(variable, tuple(entries)))
-    return tuple(found)
+        )
+    return found
 
 
 def _as_columns(kinds: tuple[pa.DataType, ...], rows: list[tuple[object, ...]]) -> tuple[pa.Array, ...]:
@@ -121,7 +106,6 @@ def _write_constant(constant: Constant) -> tuple[pa.DataType, object]:
 class VariableMatches:
     """Rows of a table that can be read as a variable, and the rules that are looked up for them."""
 
-    variable: int
     searches: tuple[tuple[FilterIndex, RowCodes], ...]
 
     def count(self, rules: int) -> np.ndarray:
@@ -134,7 +118,7 @@ class VariableMatches:
     def take(self, first: int, end: int) -> VariableMatches:
         """The same for the rules first:end only, which keep their numbers."""
         taken = tuple((take_rules(index, first, end), rows) for index, rows in self.searches)
-        return VariableMatches(self.variable, taken)
+        return VariableMatches(taken)
 
     def list_rows(self, starts: np.ndarray, first: int) -> np.ndarray:
         """The rows of each rule from `first` on; `starts` as their numbers are known to be."""
@@ -146,7 +130,7 @@ class VariableMatches:
         return out
 
 
-def match_variable(rules: VariableRules, table: pa.Table, readable: np.ndarray) -> VariableMatches:
+def match_variable(rules: Sequence[Entries], table: pa.Table, readable: np.ndarray) -> VariableMatches:
     """Look constants up.
 
     Args:
@@ -157,14 +141,13 @@ def match_variable(rules: VariableRules, table: pa.Table, readable: np.ndarray) 
     Returns:
         The matches, neither counted nor listed.
     """
-    searches = (_make_search(entries, table, readable) for entries in rules.entries)
-    return VariableMatches(rules.variable, tuple(searches))
+    return VariableMatches(tuple(_make_search(entries, table, readable) for entries in rules))
 
 
 def _make_search(entries: Entries, table: pa.Table, readable: np.ndarray) -> tuple[FilterIndex, RowCodes]:
     rule, group = entries.rule, np.zeros(entries.rule.size, np.int64)
     of_rows, groups = np.zeros(table.num_rows, np.int64), 1
-    operators, row_codes, codes = [], [], []
+    unequal, row_codes, codes = [], [], []
     known = np.ones(rule.size, np.bool_)
     for test, name, constants in zip(entries.tests, entries.columns, entries.constants, strict=True):
         if test in _EQUALITIES:
@@ -174,15 +157,19 @@ def _make_search(entries: Entries, table: pa.Table, readable: np.ndarray) -> tup
             continue
         in_rows, in_entries = order_codes(table.column(name), constants)
         known &= in_entries >= 0
-        operators.append(_OPERATORS[test])
+        if test in (">", ">="):
+            most = max(int(in_rows.max(initial=0)), int(in_entries.max(initial=0)))
+            in_rows, in_entries = np.where(in_rows >= 0, most - in_rows, -1), most - in_entries
+        unequal.append(test == "!=")
         row_codes.append(in_rows)
-        codes.append(in_entries)
+        # Now constants are above the values that meet them.
+        codes.append(in_entries + (test in ("<=", ">=")))
     # Options that are the same value are one.
     _, once = np.unique(group * (int(rule.max(initial=0)) + 1) + rule, return_index=True)
     kept = once[known[once]]
     values = np.stack(row_codes) if row_codes else np.empty((0, table.num_rows), np.int64)
     own = np.stack(codes)[:, kept] if codes else np.empty((0, kept.size), np.int64)
-    index = make_index(rule[kept], group[kept], groups, np.array(operators, np.int64), own)
+    index = make_index(rule[kept], group[kept], groups, np.array(unequal, np.bool_), own)
     return index, RowCodes(readable, of_rows, values)
 
 

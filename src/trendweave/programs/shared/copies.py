@@ -16,7 +16,7 @@ import pyarrow as pa
 from trendweave.kernels.filter_index import keep_near
 from trendweave.planning.plan import Plan, Template
 from trendweave.planning.preparation import Preparation
-from trendweave.programs.shared.constant_index import VariableMatches, VariableRules, match_variable
+from trendweave.programs.shared.constant_index import VariableRules, match_variable
 from trendweave.rows.encoded import EncodedRows, encode_rows
 from trendweave.rows.reach import find_reach
 from trendweave.rows.segments import bit_of
@@ -64,23 +64,23 @@ class RowCopies:
     """Prepared rows, in order of partition and time, and their copies for some rules."""
 
     def __init__(
-        self, plan: Plan, preparation: Preparation, table: pa.Table, variables: tuple[VariableRules, ...], rules: int
+        self, plan: Plan, preparation: Preparation, table: pa.Table, variables: VariableRules, rules: int
     ) -> None:
         self._plan, self._rules = plan, rules
         self._encoded: EncodedRows = encode_rows(plan, preparation, table)
         self.table: pa.Table = self._encoded.table.combine_chunks()
         self._letters = self._encoded.partitions.letters
         words = self._letters.shape[1]
-        self._bits = {one.variable: bit_of(one.variable, words) for one in variables}
-        self._matches = [
-            match_variable(one, self.table, np.flatnonzero((self._letters & self._bits[one.variable]).any(axis=1)))
-            for one in variables
-        ]
+        self._bits = {variable: bit_of(variable, words) for variable in variables}
+        self._matches = {
+            variable: match_variable(own, self.table, np.flatnonzero((self._letters & bits).any(axis=1)))
+            for (variable, own), bits in zip(variables.items(), self._bits.values(), strict=True)
+        }
         # Variables that all rules read alike.
         self._free = ~np.bitwise_or.reduce(list(self._bits.values()))
         required = required_variables(plan)
-        self._required = {one.variable for one in variables if plan.variables[one.variable].name in required}
-        self._counts = {one.variable: one.count(rules) for one in self._matches}
+        self._required = {variable for variable in variables if plan.variables[variable].name in required}
+        self._counts = {variable: own.count(rules) for variable, own in self._matches.items()}
         totals = {variable: int(self._counts[variable].sum()) for variable in sorted(self._required)}
         self._anchor = min(totals, key=lambda variable: totals[variable], default=None)
         self._near = self._find_near()
@@ -106,9 +106,12 @@ class RowCopies:
     def _list(self, first: int, end: int) -> dict[int, _Listed]:
         """The rows that are read as each variable with constants; only those near an event of the anchor."""
         lists: dict[int, _Listed] = {}
-        for one in self._matches:
-            matches = one if (first, end) == (0, self._rules) else one.take(first, end)
-            lists[one.variable] = self._list_variable(matches, first, end)
+        for variable, own in self._matches.items():
+            matches = own if (first, end) == (0, self._rules) else own.take(first, end)
+            starts = np.concatenate([[0], np.cumsum(self._counts[variable][first:end])])
+            row = matches.list_rows(starts, first)
+            letters = np.broadcast_to(self._bits[variable], (row.size, self._letters.shape[1]))
+            lists[variable] = _Listed(starts, row, letters)
         if self._anchor is None or len(lists) == 1:
             return lists
         others = [variable for variable in lists if variable != self._anchor]
@@ -130,11 +133,6 @@ class RowCopies:
         keep_near(listed.starts, listed.row, anchor.starts, anchor.row, self._near.low, self._near.high, starts)
         size = int(starts[-1])
         return _Listed(starts, listed.row[:size], listed.letters[:size])
-
-    def _list_variable(self, matches: VariableMatches, first: int, end: int) -> _Listed:
-        starts = np.concatenate([[0], np.cumsum(self._counts[matches.variable][first:end])])
-        row = matches.list_rows(starts, first)
-        return _Listed(starts, row, np.broadcast_to(self._bits[matches.variable], (row.size, self._letters.shape[1])))
 
     def _find_near(self) -> _Near | None:
         """Where rows are copied that no constant is compared with, or left out for want of an event of the anchor."""

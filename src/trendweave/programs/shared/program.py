@@ -18,6 +18,8 @@ from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import (
     EVERYTHING,
     FAMILY,
+    FIRST,
+    LAST,
     Carry,
     Needs,
     Output,
@@ -35,18 +37,14 @@ from trendweave.programs.shared.changes import (
     Roster,
     carry_key,
     keep_carries,
-    rename_carries,
     rewrite_rows,
 )
-from trendweave.programs.shared.columns import NamedRows
 from trendweave.programs.shared.merged.unit import bind_merged
 from trendweave.programs.shared.metrics import SharingMetrics
-from trendweave.programs.shared.needs import unite_needs
-from trendweave.programs.shared.partials import SharedParts
-from trendweave.programs.shared.rows import MeetBy, RowsPlan, SharedRows, plan_rows
-from trendweave.programs.shared.since import Beginning, RowFilter, find_beginning
-from trendweave.programs.shared.steps import END, FIRST, AtTheEnd, SharedSteps
-from trendweave.programs.shared.unit import AloneUnit, Found, Given, Unit, telling_query
+from trendweave.programs.shared.results import Beginning, NamedRows, RowFilter, SharedParts, find_beginning
+from trendweave.programs.shared.rows import MeetBy, RowsPlan, SharedRows, plan_rows, unite_needs
+from trendweave.programs.shared.steps import AtTheEnd, SharedSteps
+from trendweave.programs.shared.unit import AloneUnit, Given, Unit, telling_query
 from trendweave.progress import follow
 from trendweave.results.types import ResultColumn
 from trendweave.results.united_columns import Notes, unite_columns
@@ -63,16 +61,35 @@ _LONGER = 4
 
 
 @dataclass(frozen=True)
+class Pass:
+    """One computation of a unit. Most units have one. Where some queries came later, whose rows do not tell whether
+    they began before, or that carry something, there is one for each time at which such queries came.
+
+    Attributes:
+        unit: The number of the unit.
+        since: Events before are not seen; None: all are.
+        row_filter: Says which rows are left out, see `RowFilter`; None: none are.
+    """
+
+    unit: int
+    since: int | None
+    row_filter: str | None
+
+    @property
+    def first(self) -> int:
+        """The first time that is seen."""
+        return FIRST if self.since is None else self.since
+
+
+@dataclass(frozen=True)
 class Shared:
     """The queries of a workload as one program.
 
     Attributes:
-        names: The names of queries; those of one member have the same text.
-        programs: A program per member.
+        roster: The queries by name, and when they came. Those of one text are one member.
         units: How members are computed; each is in one.
         rows: What rows hold, and how units see them.
         plan: The plans of members, and how they share.
-        roster: The queries by name, and when they came. Members of one unit came at one time.
         sharing: "auto", "always" or "never".
         whole: Whether rows hold all columns of events that are read.
         folds: Whether events of units of one query may be forgotten on streams.
@@ -82,12 +99,10 @@ class Shared:
         metrics: What was shared while this object computed.
     """
 
-    names: tuple[tuple[str, ...], ...]
-    programs: tuple[Program, ...]
+    roster: Roster
     units: tuple[Unit, ...]
     rows: RowsPlan
     plan: SharingPlan
-    roster: Roster
     sharing: str = "auto"
     whole: bool = False
     folds: bool = True
@@ -95,6 +110,16 @@ class Shared:
     notes: Notes = field(default_factory=dict)
     renamed: tuple[tuple[str, str], ...] = ()
     metrics: SharingMetrics = field(default_factory=SharingMetrics, compare=False)
+
+    @property
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        """The names of queries; those of one member have the same text."""
+        return self.roster.groups
+
+    @cached_property
+    def programs(self) -> tuple[Program, ...]:
+        """A program per member."""
+        return tuple(self.roster.programs[names[0]] for names in self.names)
 
     @cached_property
     def text(self) -> str:
@@ -112,7 +137,7 @@ class Shared:
 
     @cached_property
     def needs(self) -> Needs:
-        return unite_needs(self.rows, [source for unit in self.units for source in unit.sources])
+        return unite_needs(self.rows, [unit.source for unit in self.units])
 
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
@@ -122,9 +147,7 @@ class Shared:
 
     @cached_property
     def named(self) -> NamedRows:
-        begins = {name: self.find_begin(name, since) for name, since in self.roster.since.items()}
-        known = {name: begin for name, begin in begins.items() if begin is not None}
-        return NamedRows(self.result, self.names, known, self.notes)
+        return NamedRows(self.result, self.names, self.notes)
 
     @property
     def schema(self) -> pa.Schema:
@@ -151,11 +174,11 @@ class Shared:
     def share(self, rows: pa.Table) -> SharedRows:
         """Rows as units see them."""
         self.count_what_is_planned()
-        return SharedRows(rows, self.rows, self.metrics)
+        return SharedRows(rows, self.rows)
 
     def count_what_is_planned(self) -> None:
         """Count what is shared whatever rows come."""
-        self.metrics.expressions_saved = self.rows.saved
+        self.metrics.expressions_saved = self.rows.saved + sum(unit.saved for unit in self.units)
         self.metrics.queries = sum(len(unit.members) for unit in self.units if len(unit.members) > 1)
 
     # All at once, and in parts
@@ -164,21 +187,31 @@ class Shared:
         return Output(self._compute(self.share(rows), scope))
 
     def _compute(self, rows: SharedRows, scope: Scope) -> Iterator[pa.RecordBatch]:
-        for number, unit in follow(enumerate(self.units), len(self.units)):
-            yield from self.write_rows(number, unit.compute(self._seen_by(unit, rows), scope))
+        for one in follow(self.passes, len(self.passes)):
+            seen = rows
+            if one.since is not None:
+                seen = rows.between(one.since, LAST, as_steps(rows.table.column(TIME), time_type(self.moment)))
+            with self.telling(one.unit):
+                view = self.view(one.unit, seen)
+            yield from self.write(one, self.units[one.unit].compute(view, scope, self.metrics))
 
-    def _seen_by(self, unit: Unit, rows: SharedRows) -> SharedRows:
-        since = self.since[unit.members[0]]
-        if since is None:
-            return rows
-        return rows.between(since, END, as_steps(rows.table.column(TIME), time_type(self.moment)))
+    def view(self, number: int, rows: SharedRows) -> pa.Table:
+        """The rows as a unit sees them."""
+        return self.units[number].source.adopt(rows.view(number))
 
-    def write_rows(self, number: int, given: Iterable[Given]) -> Iterator[pa.RecordBatch]:
-        """Result rows of a unit, with the names of their queries."""
-        with self.telling(number):
-            for found in given:
-                assert isinstance(found, Found), "parts are written as parts"
-                yield from self.named.write(found)
+    def write(self, one: Pass, given: Iterable[Given], in_parts: bool = False) -> Iterator[pa.RecordBatch]:
+        """Result rows that a pass gives, with the names of their queries; or parts of them, of which rows are left out
+        when they are merged."""
+        with self.telling(one.unit):
+            if in_parts:
+                yield from self.parts.write([(one.unit, given)], one.row_filter).to_batches()
+            else:
+                yield from self.write_rows(given, one.row_filter)
+
+    def write_rows(self, given: Iterable[Given], row_filter: str | None = None) -> Iterator[pa.RecordBatch]:
+        """Result rows with the names of their queries, without those that a filter leaves out."""
+        batches = (batch for found in given for batch in self.named.write(found))
+        return batches if row_filter is None else RowFilter.read(self.find_begin, row_filter).keep(batches)
 
     def telling(self, number: int) -> AbstractContextManager[None]:
         """Errors of a unit say of which query they are."""
@@ -191,10 +224,7 @@ class Shared:
 
     @cached_property
     def parts(self) -> SharedParts:
-        return SharedParts(self.units, self.named, self.share, self.telling, self._keep)
-
-    def _keep(self, row_filter: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return RowFilter.read(self.find_begin, row_filter).keep(batches)
+        return SharedParts(self)
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """Chunks that suit all queries: a whole number of the chunks of each."""
@@ -211,50 +241,30 @@ class Shared:
     # Piece by piece
 
     def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
-        made = []
+        of_units = []
         for number, unit in enumerate(self.units):
             with self.telling(number):
-                made.append(self.make_steps(unit, in_parts, early))
-        if all(steps is None for steps in made):
+                of_units.append(self._make_steps(unit, in_parts, early))
+        if all(steps is None for steps in of_units):
             return None
-        kept = tuple(AtTheEnd() if steps is None else steps for steps in made)
-        came = (self.since[unit.members[0]] for unit in self.units)
-        since = tuple(FIRST if one is None else one for one in came)
-        write = self.write_parts if in_parts else self.write_rows
-        kind = time_type(self.moment)
-        units = self.units, kept, in_parts
-        return SharedSteps(*units, self.carry_keys, since, kind, self.share, write, self.telling)
+        found = (of_units[one.unit] for one in self.passes)
+        return SharedSteps(self, tuple(AtTheEnd() if steps is None else steps for steps in found), in_parts)
 
-    def make_steps(self, unit: Unit, in_parts: bool = False, early: bool = False) -> Timing | None:
+    def _make_steps(self, unit: Unit, in_parts: bool = False, early: bool = False) -> Timing | None:
         """The steps of a unit; rows are not folded where they are needed otherwise."""
-        return unit.steps(in_parts, early or not self.folds)
-
-    def write_parts(
-        self, number: int, given: Iterable[Given], row_filter: str | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """Parts of a unit as rows; a filter leaves out rows when they are merged."""
-        with self.telling(number):
-            yield from self.parts.write([(number, given)], row_filter).to_batches()
+        return unit.steps(in_parts, early or not self.folds, self.metrics)
 
     @property
     def never_closing(self) -> tuple[str, ...]:
         """Queries with one window over the whole input."""
-        return tuple(
-            name
-            for unit in self.units
-            if self.make_steps(unit) is None
-            for one in unit.members
-            for name in self.names[one]
-        )
+        return tuple(name for unit in self.units if self._make_steps(unit) is None for name in self._names_of(unit))
 
     def on_streams(self, early: bool) -> Shared:
         """The same, lasting, with rows that meet by keys of their own queries: wherever they are, a change of other
         queries finds them there. Rows that come out early are not merged, so all keys of a group are in one place."""
-        lasting = self._bind_again(self.roster, ())
-        sources = [source for unit in lasting.units for source in unit.sources]
-        meet_by: MeetBy = "keys of results" if early else "own keys"
         # Units are planned before it is known whose events were forgotten, so none are.
-        return replace(lasting, rows=plan_rows(sources, whole=True, meet_by=meet_by), folds=False)
+        meet_by: MeetBy = "keys of results" if early else "own keys"
+        return replace(self._bind_again(self.roster, (), meet_by), folds=False)
 
     # Queries that come and go
 
@@ -266,16 +276,39 @@ class Shared:
     def _member_of(self) -> Mapping[str, int]:
         return {name: number for number, names in enumerate(self.names) for name in names}
 
-    @cached_property
-    def carry_keys(self) -> tuple[str, ...]:
-        """Under which what a unit carries stands; nothing is carried by units of several queries."""
-        first = [unit.members[0] for unit in self.units]
-        return tuple(carry_key(self.programs[one], self.since[one]) for one in first)
+    def _names_of(self, unit: Unit) -> list[str]:
+        """The names of the queries of a unit."""
+        return [name for member in unit.members for name in self.names[member]]
 
     @cached_property
-    def since(self) -> tuple[int | None, ...]:
-        """When each member came, in steps of the time column; None: it was there from the beginning."""
-        return tuple(came for _, came in self.roster.groups)
+    def passes(self) -> tuple[Pass, ...]:
+        """How units are computed, by unit."""
+        return tuple(one for number in range(len(self.units)) for one in self._plan_passes(number))
+
+    @cached_property
+    def carry_keys(self) -> tuple[str, ...]:
+        """Names what each pass carries: it does not change when other queries come and go."""
+        return tuple(carry_key(self.programs[self.units[one.unit].members[0]], one.since) for one in self.passes)
+
+    def _plan_passes(self, number: int) -> Iterator[Pass]:
+        unit, since = self.units[number], self.roster.since
+        names = self._names_of(unit)
+        later = {name: since[name] for name in names if name in since}
+        if not later:
+            yield Pass(number, None, None)
+            return
+        told = {name: came for name, came in later.items() if self.find_begin(name, came) is not None}
+        steps = self._make_steps(unit)
+        # Of others rows tell whether they began before.
+        blind = later if steps is not None and steps.carries else {one: later[one] for one in later if one not in told}
+        groups: dict[int | None, list[str]] = {}
+        for name in names:
+            groups.setdefault(blind.get(name), []).append(name)
+        for came, group in groups.items():
+            own = {name: told[name] for name in group if name in told}
+            only = group if len(groups) > 1 else None
+            row_filter = RowFilter.write(only, own) if own or only else None
+            yield Pass(number, came, row_filter)
 
     @cached_property
     def record(self) -> str:
@@ -284,7 +317,7 @@ class Shared:
     def _known_roster(self) -> Roster:
         """With the queries whose events are forgotten."""
         units = self.plan.units if self.folds else ()
-        alone = [one for unit in units if folds_alone(unit, self.plan.plans) for one in unit.members]
+        alone = [unit.members[0] for unit in units if folds_alone(unit, self.plan.plans)]
         return replace(self.roster, folded=frozenset(name for one in alone for name in self.names[one]))
 
     def lasting(self) -> Shared:
@@ -294,37 +327,52 @@ class Shared:
         before = Record.read(record)
         return self._bind_again(self.roster.after(before, came), before.families)
 
+    def coming(self, since: Mapping[str, int]) -> Shared:
+        """The same, where queries came at other times."""
+        return replace(self, roster=replace(self.roster, since=since))
+
+    def settle(self, watermark: int) -> Mapping[str, int]:
+        """When queries came, without those of which nothing is open any more that began before. What carries something
+        stays apart: it was carried since it came. Where only events are forgotten, what is carried is what is carried
+        for a query that was always there, once all windows are closed that began before."""
+        left = dict(self.roster.since)
+        for unit in self.units if left else ():
+            later = [name for name in self._names_of(unit) if name in left]
+            steps = self._make_steps(unit, early=True) if later else None
+            if steps is None or steps.carries:
+                continue
+            first = steps.keeps_from(watermark)
+            left = {name: came for name, came in left.items() if name not in later or came >= first}
+        return left
+
     def settled(self, watermark: int) -> Shared:
-        """What carries something stays apart: it was carried since it came. Where only events are forgotten, what is
-        carried is what is carried for a query that was always there, once all windows are closed that began before."""
-        names: list[str] = []
-        renamed: list[tuple[str, str]] = []
-        for unit in self.units if self.roster.since else ():
-            came = self.since[unit.members[0]]
-            steps = None if came is None else self.make_steps(unit, early=True)
-            if came is not None and steps is not None and not steps.carries and steps.keeps_from(watermark) > came:
-                names += [name for one in unit.members for name in self.names[one]]
-                program = self.programs[unit.members[0]]
-                renamed.append((carry_key(program, came), carry_key(program, None)))
-        if not names:
+        left = self.settle(watermark)
+        if len(left) == len(self.roster.since):
             return self
-        return replace(self._bind_again(self._known_roster().settle(names), self._families()), renamed=tuple(renamed))
+        gone = [(self.roster.programs[name], came) for name, came in self.roster.since.items() if name not in left]
+        renamed = tuple((carry_key(program, came), carry_key(program, None)) for program, came in gone)
+        return replace(self, roster=replace(self._known_roster(), since=left), renamed=renamed)
 
     def rewrite(self, rows: pa.Table) -> pa.Table:
         return rewrite_rows(rows, self.needs, self.events)
 
     def still_carried(self, carry: Carry) -> Carry:
-        return keep_carries(rename_carries(carry, self.renamed), self.carry_keys)
+        return keep_carries(carry, self.carry_keys, self.renamed)
 
     def _families(self) -> tuple[frozenset[Path], ...]:
         return tuple(frozenset(family.keys) for family in self.rows.families)
 
-    def _bind_again(self, roster: Roster, families: Sequence[frozenset[Path]]) -> Shared:
+    def _bind_again(
+        self, roster: Roster, families: Sequence[frozenset[Path]], meet_by: MeetBy = "common keys"
+    ) -> Shared:
         plans = {plan.text: plan for plan in self.plan.plans}
-        texts = [roster.programs[names[0]].text for names, _ in roster.groups]
-        folded = [number for number, (names, _) in enumerate(roster.groups) if roster.folded.intersection(names)]
-        plan = plan_sharing([plans[text] for text in texts], [came for _, came in roster.groups], folded)
-        return _bind(roster, plan, self.sharing, self.metrics, self.ordered, self.notes, (True, families))
+        texts = [roster.programs[names[0]].text for names in roster.groups]
+        folded = [number for number, names in enumerate(roster.groups) if roster.folded.intersection(names)]
+        plan = plan_sharing([plans[text] for text in texts], True, folded)
+        plan = keep_apart(plan) if self.ordered else plan
+        units = _bind_units(roster, plan, self.sharing)
+        rows = plan_rows([unit.source for unit in units], True, families, meet_by)
+        return replace(self, roster=roster, units=units, rows=rows, plan=plan, whole=True)
 
     def problems_of_early_rows(self) -> list[Problem]:
         problems = []
@@ -367,30 +415,21 @@ def bind_shared(
     """
     roster = Roster(programs)
     _check_times(roster, plan)
-    return _bind(roster, plan, sharing, metrics or SharingMetrics(), ordered, dict(notes))
-
-
-def _bind(
-    roster: Roster,
-    plan: SharingPlan,
-    sharing: str,
-    metrics: SharingMetrics,
-    ordered: bool,
-    notes: Notes,
-    lasting: tuple[bool, Sequence[frozenset[Path]]] = (False, ()),
-) -> Shared:
     plan = keep_apart(plan) if ordered else plan
-    names = tuple(names for names, _ in roster.groups)
-    members = tuple(roster.programs[one[0]] for one in names)
-    units: list[Unit] = []
-    first = 0
-    for one in plan.units:
-        units.append(replace(_bind_unit(one, members, sharing), first=first))
-        first += len(units[-1].sources)
-    whole, families = lasting
-    rows = plan_rows([source for unit in units for source in unit.sources], whole=whole, known=families)
-    same = (names, members, tuple(units), rows, plan, roster, sharing, whole)
-    return Shared(*same, folds=not ordered, ordered=ordered, notes=notes, metrics=metrics)
+    units = _bind_units(roster, plan, sharing)
+    rows = plan_rows([unit.source for unit in units])
+    return Shared(
+        *(roster, units, rows, plan, sharing),
+        folds=not ordered,
+        ordered=ordered,
+        notes=dict(notes),
+        metrics=metrics or SharingMetrics(),
+    )
+
+
+def _bind_units(roster: Roster, plan: SharingPlan, sharing: str) -> tuple[Unit, ...]:
+    members = [roster.programs[names[0]] for names in roster.groups]
+    return tuple(_bind_unit(one, members, sharing) for one in plan.units)
 
 
 def _bind_unit(unit: SharingUnit, programs: Sequence[Program], sharing: str) -> Unit:
@@ -404,7 +443,7 @@ def _bind_unit(unit: SharingUnit, programs: Sequence[Program], sharing: str) -> 
 
 
 def _check_times(roster: Roster, plan: SharingPlan) -> None:
-    asked = [roster.groups[member][0][0] for unit in plan.units for member in different_members(unit)]
+    asked = [roster.groups[member][0] for unit in plan.units for member in different_members(unit)]
     without = [name for name in asked if roster.programs[name].needs.time is None]
     if without and len(without) < len(asked):
         message = (

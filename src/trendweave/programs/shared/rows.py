@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -18,10 +18,9 @@ import pyarrow as pa
 
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
-from trendweave.programs.program import FAMILY, Family, Flag, Needs, Program
-from trendweave.programs.shared.metrics import SharingMetrics
+from trendweave.programs.program import FAMILY, MEETS, Family, Flag, Needs, Program
 from trendweave.rows.encoded import APART, CHUNK, LETTERS, TIME, Encodings, read_letters
-from trendweave.sharing.one_pass import find_families, fits
+from trendweave.sharing.one_pass import find_families
 
 _CARRIED_ALONG = (CHUNK, APART)
 #: What rows of different programs meet by, see `plan_rows`.
@@ -45,11 +44,6 @@ class View:
     takes: tuple[int, ...] | None
     family: int
     has_time: bool
-
-    @property
-    def flags(self) -> tuple[int | None, ...]:
-        """The shared bit of each of its flags."""
-        return tuple(bit for _, bits in self.words for bit in bits)
 
     def shared_name(self, own: str) -> str:
         """The shared name of a column."""
@@ -124,6 +118,13 @@ class _Gathering:
         return tuple(self.bit(tell_type(Flag(name), needs, type_apart)) for name in sorted(needs.kept_types))
 
 
+def count_asked(program: Program) -> int:
+    """The row expressions and conditions of a program."""
+    needs = program.needs
+    time = None if needs.time is None else st.Attribute((needs.time,))
+    return len(needs.flags) + sum(expression != time for _, expression in needs.columns)
+
+
 def tell_type(flag: Flag, needs: Needs, type_apart: bool) -> Flag:
     """Where not all programs read the type, the type is a condition like others."""
     if not type_apart or flag.type is None or needs.type is None:
@@ -146,7 +147,6 @@ def has_type(column: str | None) -> Flag:
 
 def plan_rows(
     programs: Sequence[Program],
-    keep_families_apart: bool = True,
     whole: bool = False,
     known: Sequence[frozenset[Path]] = (),
     meet_by: MeetBy = "common keys",
@@ -155,7 +155,6 @@ def plan_rows(
 
     Args:
         programs: All of them read the same events, with the same time.
-        keep_families_apart: False where all rows are in one place anyhow.
         whole: Rows also hold every column of events that is read, so that other rows can be made of them.
         known: Families that there were before, which keep their keys and numbers.
         meet_by: Rows meet by keys that programs have in common; or by the own keys of each program, so that nobody else
@@ -175,7 +174,7 @@ def plan_rows(
     if whole:
         for name in sorted({name for one in needs for name in one.read}):
             gathering.names.setdefault(st.Attribute((name,)), name_column(st.Attribute((name,))))
-    families, of_view = _find_families(keys, known, keep_families_apart, meet_by)
+    families, of_view = _find_families(keys, known, meet_by)
     views = [replace(view, family=family) for view, family in zip(views, of_view, strict=True)]
     return RowsPlan(
         tuple((name, expression) for expression, name in gathering.names.items() if name != TIME),
@@ -187,14 +186,11 @@ def plan_rows(
 
 
 def _find_families(
-    keys: Sequence[frozenset[Path]], known: Sequence[frozenset[Path]], apart: bool, meet_by: MeetBy
+    keys: Sequence[frozenset[Path]], known: Sequence[frozenset[Path]], meet_by: MeetBy
 ) -> tuple[list[frozenset[Path]], list[int]]:
     """Families, and the number of that of each program."""
-    if not apart:
-        return [frozenset()], [0] * len(keys)
     if meet_by == "common keys":
-        families = find_families(keys, known)
-        return families, [next(i for i, family in enumerate(families) if fits(family, one)) for one in keys]
+        return find_families(keys, known)
     families = sorted(set(keys), key=lambda names: (len(names), sorted(names)))
     return families, [families.index(one) for one in keys]
 
@@ -214,13 +210,56 @@ def _shared_path(view: View, path: Path) -> Path:
     return (view.shared_name(path[0]), *path[1:])
 
 
+def unite_needs(rows: RowsPlan, sources: Sequence[Program]) -> Needs:
+    """What all programs need together.
+
+    Args:
+        rows: What rows hold, with a view for each program.
+        sources: The programs.
+
+    Returns:
+        Their needs as one.
+    """
+    needs = [source.needs for source in sources]
+    types = {one.type for one in needs}
+    rules = sorted({one.rule for one in needs if one.rule is not None})
+    one_family = len(rows.families) == 1
+    return Needs(
+        time=needs[0].time,
+        type=types.pop() if len(types) == 1 else None,
+        read=tuple(sorted({name for one in needs for name in one.read})),
+        named_types=_unite_types(needs),
+        columns=rows.columns,
+        flags=rows.flags,
+        words=rows.words,
+        only_flagged=not rows.every_row,
+        together=rows.families[0].keys if one_family else ((FAMILY,), (MEETS,)),
+        families=rows.families,
+        merged=_find_merged(rows, needs) if one_family else (),
+        rule=", ".join(rules) or None,
+    )
+
+
+def _unite_types(needs: Sequence[Needs]) -> frozenset[str] | None:
+    named = [one.named_types for one in needs if one.named_types is not None]
+    return frozenset[str]().union(*named) if len(named) == len(needs) else None
+
+
+def _find_merged(rows: RowsPlan, needs: Sequence[Needs]) -> tuple[Path, ...]:
+    """Keys that the rows of every result have in common."""
+    common: set[Path] | None = None
+    for view, one in zip(rows.views, needs, strict=True):
+        own = {(view.shared_name(path[0]), *path[1:]) for path in one.merged}
+        common = own if common is None else common & own
+    return tuple(sorted(common or ()))
+
+
 @dataclass(frozen=True)
 class SharedRows:
     """Shared rows, and how programs see them."""
 
     table: pa.Table
     plan: RowsPlan
-    metrics: SharingMetrics = field(default_factory=SharingMetrics)
 
     @cached_property
     def letters(self) -> np.ndarray:
@@ -262,12 +301,6 @@ class SharedRows:
         columns |= {name: pa.chunked_array([pa.array(rows._word(bits))]) for name, bits in view.words}
         table = pa.table(columns)
         return table if kept is None or kept.all() else table.filter(pa.array(kept))
-
-    def bit(self, number: int) -> np.ndarray:
-        """Whether a shared bit is set, per row."""
-        if not self.plan.flags:
-            return np.ones(self.table.num_rows, np.bool_)
-        return (self.letters[:, number // 64] >> np.uint64(number % 64)) & np.uint64(1) != 0
 
     def with_any(self, bits: Sequence[int]) -> np.ndarray:
         """Whether one of some shared bits is set, per row."""

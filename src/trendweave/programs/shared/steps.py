@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Step, Timing
+from trendweave.programs.program import EVERYTHING, FIRST, LAST, NO_CARRY, Carry, Step, Timing, UpToWatermark
 from trendweave.programs.shared.rows import SharedRows
-from trendweave.programs.shared.unit import Given, Unit, UnitStep
+from trendweave.programs.shared.unit import Given
 from trendweave.rows.encoded import TIME
-from trendweave.rows.times import TimeType, as_steps
+from trendweave.rows.times import TimeType, as_steps, time_type
 
-#: Before everything, and after everything.
-FIRST, END = -(2**63), 2**63
-#: Writes what units give, by their numbers, as batches.
-Write: TypeAlias = Callable[[int, Iterable[Given]], Iterator[pa.RecordBatch]]
+if TYPE_CHECKING:
+    from trendweave.programs.shared.program import Pass, Shared
 
 
 @dataclass(frozen=True)
 class SharedSteps:
-    """Steps of units. `keys` names a unit in the carry: it does not change when other queries come and go. A unit sees
-    no rows before `since`. `telling` says in errors whose they are."""
+    """The steps of each pass of a program over its units."""
 
-    units: tuple[Unit, ...]
+    program: Shared
     steps: tuple[Timing, ...]
     in_parts: bool
-    keys: tuple[str, ...]
-    since: tuple[int, ...]
-    time_type: TimeType
-    share: Callable[[pa.Table], SharedRows]
-    write: Write
-    telling: Callable[[int], AbstractContextManager[None]]
 
     @property
     def pane(self) -> int | None:
@@ -51,20 +41,23 @@ class SharedSteps:
     def folds(self) -> bool:
         return any(steps.folds for steps in self.steps)
 
+    def _passes(self) -> Iterator[tuple[Pass, str, Timing]]:
+        return zip(self.program.passes, self.program.carry_keys, self.steps, strict=True)
+
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        carried = _by_unit(carry)
+        carried = _by_key(carry)
         known = (
             steps.due(
-                _own_times(waiting, _let_go(steps, carried.get(key), watermark), since),
+                _own_times(waiting, _let_go(steps, carried.get(key), watermark), one.first),
                 carried.get(key, NO_CARRY),
                 watermark,
             )
-            for steps, key, since in zip(self.steps, self.keys, self.since, strict=True)
+            for one, key, steps in self._passes()
         )
         return min((due for due in known if due is not None), default=None)
 
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return _hull(steps.reads(before, watermark) for steps in self.steps)
+        return hull(steps.reads(before, watermark) for steps in self.steps)
 
     def keeps_from(self, watermark: int) -> int:
         first = min(steps.keeps_from(watermark) for steps in self.steps)
@@ -72,58 +65,59 @@ class SharedSteps:
         return first if pane is None or first <= FIRST else first // pane * pane
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        select = _Selection(self.share(rows), self.time_type)
+        select = _Selection(self.program.share(rows), time_type(self.program.moment))
         batches: list[pa.RecordBatch] = []
         kept: dict[str, pa.Table] = {}
-        carried = _by_unit(carry)
-        for number, (unit, steps, key) in enumerate(zip(self.units, self.steps, self.keys, strict=True)):
+        carried = _by_key(carry)
+        for one, key, steps in self._passes():
             first, end = steps.reads(before, watermark)
             # What a unit has let go is there for others.
             gone = _let_go(steps, carried.get(key), before)
-            own = select.between(max(first if gone is None else max(first, gone), self.since[number]), end)
-            with self.telling(number):
-                if isinstance(steps, AtTheEnd):
-                    step = UnitStep(unit.compute(own, EVERYTHING) if watermark is None else ())
-                else:
+            own = select.between(max(first if gone is None else max(first, gone), one.first), end)
+            unit = self.program.units[one.unit]
+            with self.program.telling(one.unit):
+                view = self.program.view(one.unit, own)
+                given: Iterable[Given] = ()
+                after: Carry = NO_CARRY
+                if not isinstance(steps, AtTheEnd):
                     known = carried.get(key, NO_CARRY)
-                    step = unit.step(steps, self.in_parts, own, known, before, watermark)
-                batches += self.write(number, step.given)
-            kept |= {f"{key}/{name}": table for name, table in step.carry.items()}
+                    given, after = unit.step(steps, self.in_parts, view, known, before, watermark)
+                elif watermark is None:
+                    given = unit.compute(view, EVERYTHING, self.program.metrics)
+                batches += self.program.write(one, given, self.in_parts)
+            kept |= {f"{key}/{name}": table for name, table in after.items()}
         return Step(batches, kept)
 
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return _hull(steps.looks_at(changed, before) for steps in self.steps)
+        return hull(steps.looks_at(changed, before) for steps in self.steps)
 
     def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
-        select = _Selection(self.share(rows), self.time_type)
-        for number, (unit, steps) in enumerate(zip(self.units, self.steps, strict=True)):
+        select = _Selection(self.program.share(rows), time_type(self.program.moment))
+        for one, _, steps in self._passes():
             if isinstance(steps, AtTheEnd):
                 continue
             first, end = steps.looks_at(changed, before)
-            own = select.between(max(first, self.since[number]), end)
-            with self.telling(number):
-                yield from self.write(number, unit.peek(steps, own, changed, before))
+            own = select.between(max(first, one.first), end)
+            with self.program.telling(one.unit):
+                view = self.program.view(one.unit, own)
+                given = self.program.units[one.unit].peek(steps, view, changed, before)
+                yield from self.program.write(one, given)
 
 
 @dataclass(frozen=True, slots=True)
-class AtTheEnd:
+class AtTheEnd(UpToWatermark):
     """Of a unit with one window over the whole input: all rows wait, and come out when no more events come."""
 
-    pane = None
     carries = False
-    folds = False
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> None:
         return None
 
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return (FIRST, END) if watermark is None else (0, 0)
+        return (FIRST, LAST) if watermark is None else (0, 0)
 
     def keeps_from(self, watermark: int) -> int:
         return FIRST
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        return 0, 0
 
 
 class _Selection:
@@ -142,8 +136,8 @@ class _Selection:
         return self._found[first, end]
 
 
-def _by_unit(carry: Carry) -> dict[str, dict[str, pa.Table]]:
-    """What is carried, by the key of its unit."""
+def _by_key(carry: Carry) -> dict[str, dict[str, pa.Table]]:
+    """What is carried, by the key of its pass."""
     found: dict[str, dict[str, pa.Table]] = {}
     for name, table in carry.items():
         key, own = name.split("/", 1)
@@ -167,6 +161,7 @@ def _own_times(waiting: tuple[int, int] | None, gone: int | None, since: int) ->
     return (first, waiting[1]) if first <= waiting[1] else None
 
 
-def _hull(ranges: Iterable[tuple[int, int]]) -> tuple[int, int]:
+def hull(ranges: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """The times from the first to the last of ranges that are not empty."""
     known = [(first, end) for first, end in ranges if first < end]
     return (min(first for first, _ in known), max(end for _, end in known)) if known else (0, 0)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
+from trendweave.planning.plan import GroupColumn, Plan
 from trendweave.programs.program import Carry, PartialResults, Program, Scope, Timing
-from trendweave.programs.shared.rows import SharedRows
+from trendweave.programs.shared.metrics import SharingMetrics
+from trendweave.programs.trends.bound import BoundTrends
+from trendweave.programs.trends.program import PartialAggregates
+from trendweave.results.partial_table import group_names
 
+T = TypeVar("T")
+Trends = TypeVar("Trends", bound=BoundTrends)
 #: Names that an error tells where it may be one of many queries'.
 _FEW = 8
 #: A column with the number of the member that a row belongs to, where a table has rows of several.
@@ -21,31 +28,13 @@ MEMBER = "trendweave_member"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Result rows of a member, in its own columns. With `member` None the first column is MEMBER."""
+class Given:
+    """A table that a unit gives: result rows of a member in its own columns, or of several, where the first column is
+    MEMBER and `member` is None; or a part of results, with the number of whoever merges it in the unit."""
 
     table: pa.Table
-    member: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of results; `merger` is the number, in its unit, of whoever merges it."""
-
-    table: pa.Table
-    merger: int
-
-
-#: Final rows, or a part of results.
-Given: TypeAlias = Found | Part
-
-
-@dataclass(frozen=True, slots=True)
-class UnitStep:
-    """What one step gives: result rows or parts, and what to remember."""
-
-    given: Iterable[Given]
-    carry: Carry = field(default_factory=dict)
+    member: int | None = None
+    merger: int | None = None
 
 
 class MemberError(ExecutionError):
@@ -89,15 +78,12 @@ def telling_member(member: int) -> Iterator[None]:
         raise MemberError.of(error, member) from error
 
 
-@dataclass(frozen=True, kw_only=True)
 class Unit(ABC):
-    """A unit of a sharing plan, bound to programs. The needs of its `sources` are served by the shared rows: source i
-    sees them as view `first + i`.
+    """A unit of a sharing plan, bound to programs. The needs of its `source` are served by the shared rows; the unit
+    sees them as this program does.
 
-    What is said here is about units that see rows as one program does, and whose results that program merges.
+    What is said here of steps is about units whose results one program merges.
     """
-
-    first: int = 0
 
     @property
     @abstractmethod
@@ -106,51 +92,59 @@ class Unit(ABC):
 
     @property
     @abstractmethod
-    def sources(self) -> tuple[Program, ...]:
-        """Programs whose needs rows must serve."""
+    def source(self) -> Program:
+        """The program whose needs rows must serve."""
 
-    def view(self, rows: SharedRows) -> pa.Table:
-        """The rows as the first source sees them."""
-        return self.sources[0].adopt(rows.view(self.first))
+    @property
+    def patterns(self) -> Sequence[Plan]:
+        """The patterns that the source's rows are read for."""
+        return (self.source.plan,) if isinstance(self.source, BoundTrends) else ()
+
+    @property
+    def saved(self) -> int:
+        """Row expressions and conditions of its members that its source need not ask for again."""
+        return 0
 
     @abstractmethod
-    def compute(self, rows: SharedRows, scope: Scope) -> Iterator[Found]:
-        """Result rows, of all rows that meet in one place."""
+    def compute(self, rows: pa.Table, scope: Scope, metrics: SharingMetrics, in_parts: bool = False) -> Iterator[Given]:
+        """Result rows, of all rows that meet in one place; or parts of them, where there is something to merge."""
 
     @abstractmethod
     def mergers(self) -> tuple[PartialResults | None, ...]:
         """Who merges parts of results; None for one whose parts are final rows already."""
 
-    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Given]:
-        """Parts of results; rows where these are final."""
-        yield from self.compute(rows, scope)
-
-    def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Found:
+    def merge(self, merger: int, parts: pa.Table, scope: Scope) -> Given:
         """Result rows of all parts that meet in one place."""
         merges = self.mergers()[merger]
         assert merges is not None, "final rows are not merged"
-        return Found(merges.merge(parts, scope), self._owner)
+        if self._owner is not None:
+            return Given(merges.merge(parts, scope), self._owner)
+        assert isinstance(merges, PartialAggregates), "only aggregates of several members are merged"
+        numbers = parts.column(group_names(merges.program.plan)[0]).to_numpy()
+
+        def take(own: np.ndarray) -> pa.Table:
+            return parts.filter(pa.array(own))
+
+        return Given(by_member(name_member(parts, numbers, take, lambda some: merges.merge(some, scope))))
 
     # Piece by piece
 
     @abstractmethod
-    def steps(self, in_parts: bool, early: bool = False) -> Timing | None:
+    def steps(self, in_parts: bool, early: bool, metrics: SharingMetrics) -> Timing | None:
         """When there is something to do; None where nothing is final before the end. See `Program.steps`."""
 
     def step(
-        self, steps: Any, in_parts: bool, rows: SharedRows, carry: Carry, before: int | None, watermark: int | None
-    ) -> UnitStep:
-        """Take one of its steps, on rows of the times that `reads` says. See `Steps`."""
-        step = steps.step(self.view(rows), carry, before, watermark)
-        tables = [pa.Table.from_batches([batch]) for batch in step.batches]
-        if in_parts and self.mergers()[0] is not None:
-            return UnitStep([Part(table, 0) for table in tables], step.carry)
-        return UnitStep([Found(table, self._owner) for table in tables], step.carry)
+        self, steps: Any, in_parts: bool, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None
+    ) -> tuple[Iterable[Given], Carry]:
+        """Take one of its steps, on rows of the times that `reads` says: what it gives, and what to remember."""
+        step = steps.step(rows, carry, before, watermark)
+        merger = 0 if in_parts and self.mergers()[0] is not None else None
+        return (Given(pa.Table.from_batches([batch]), self._owner, merger) for batch in step.batches), step.carry
 
-    def peek(self, steps: Any, rows: SharedRows, changed: tuple[int, int], before: int | None) -> Iterable[Found]:
+    def peek(self, steps: Any, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[Given]:
         """Current rows of what is still open, of rows of the times that `looks_at` says. See `Steps`."""
-        for batch in steps.peek(self.view(rows), changed, before):
-            yield Found(pa.Table.from_batches([batch]), self._owner)
+        for batch in steps.peek(rows, changed, before):
+            yield Given(pa.Table.from_batches([batch]), self._owner)
 
     @property
     def _owner(self) -> int | None:
@@ -169,24 +163,60 @@ class AloneUnit(Unit):
         return (self.member,)
 
     @property
-    def sources(self) -> tuple[Program, ...]:
-        return (self.program,)
+    def source(self) -> Program:
+        return self.program
 
-    def compute(self, rows: SharedRows, scope: Scope) -> Iterator[Found]:
-        for batch in self.program.compute(self.view(rows), scope).batches:
-            yield Found(pa.Table.from_batches([batch]), self.member)
+    def compute(self, rows: pa.Table, scope: Scope, metrics: SharingMetrics, in_parts: bool = False) -> Iterator[Given]:
+        merger = self.mergers()[0] if in_parts else None
+        if merger is not None:
+            yield Given(merger.compute(rows, scope), merger=0)
+            return
+        for batch in self.program.compute(rows, scope).batches:
+            yield Given(pa.Table.from_batches([batch]), self.member)
 
     def mergers(self) -> tuple[PartialResults | None, ...]:
         """Parts of stretches of time are for places that cut time anywhere; here rows meet by keys."""
         parts = self.program.partials()
         return (None if parts is None or parts.of_stretches else parts,)
 
-    def parts(self, rows: SharedRows, scope: Scope) -> Iterator[Given]:
-        merger = self.mergers()[0]
-        if merger is None:
-            yield from super().parts(rows, scope)
-        else:
-            yield Part(merger.compute(self.view(rows), scope), 0)
-
-    def steps(self, in_parts: bool, early: bool = False) -> Timing | None:
+    def steps(self, in_parts: bool, early: bool, metrics: SharingMetrics) -> Timing | None:
         return self.program.steps(in_parts and self.mergers()[0] is not None, early)
+
+
+# Rows of several members in one table, where the number of the member is one more group
+
+
+def group_by_member(program: Trends) -> Trends:
+    """A program whose first group is the member."""
+    groups = (GroupColumn(MEMBER, (MEMBER,), None, apart=True), *program.plan.groups)
+    events = program.events.append(pa.field(MEMBER, pa.int32()))
+    return replace(program, plan=replace(program.plan, groups=groups), events=events)
+
+
+def by_member(table: pa.Table) -> pa.Table:
+    """Rows by member, with its number in front: it stands behind the window, where a group stands."""
+    table = table.select([MEMBER, *(name for name in table.column_names if name != MEMBER)])
+    numbers = table.column(MEMBER).to_numpy()
+    if (numbers[1:] >= numbers[:-1]).all():
+        return table
+    return table.take(pa.array(np.argsort(numbers, kind="stable")))
+
+
+def name_member(
+    table: T, numbers: np.ndarray, take: Callable[[np.ndarray], T], compute: Callable[[T], pa.Table]
+) -> pa.Table:
+    """Compute something of the rows of several members; where that fails, the error says whose it is.
+
+    Args:
+        table: The rows.
+        numbers: The member of each.
+        take: Gives some of the rows, by a mask.
+        compute: What is done with them.
+    """
+    try:
+        return compute(table)
+    except TrendweaveError:
+        for member in np.unique(numbers):
+            with telling_member(int(member)):
+                compute(take(numbers == member))
+        raise

@@ -14,10 +14,9 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import NO_MATCH, Aggregate, Results, Rows, aggregate, match_starts
-from trendweave.kernels.lanes.sums import aggregate_in_lanes
+from trendweave.kernels.loops.by_value import aggregate_by_value
 from trendweave.planning.plan import NEVER, Kernel, MovingWindow, Plan, SessionWindow
 from trendweave.planning.preparation import Preparation
-from trendweave.programs.trends.conjunction import SegmentPartials, pair_trends
 from trendweave.programs.trends.kernel_inputs import SELECTION, KernelInputs, Piece
 from trendweave.programs.trends.measured_values import NOTHING, SumTooLargeError, measure_values
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
@@ -25,7 +24,7 @@ from trendweave.progress import count_parts_to_tell, follow
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.apart import copy_into_windows, keep_apart
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.encoded import ASKED, CHUNK, encode_rows
+from trendweave.rows.encoded import ASKED, CHUNK, EncodedRows, encode_rows
 from trendweave.rows.segments import Segments, take_segments
 from trendweave.rows.times import TimeType, moving_reach
 from trendweave.rows.trend_windows import TrendNumbers, number_trend_windows
@@ -54,9 +53,7 @@ class TaskOptions:
 
 
 #: Finds the distinct values of a piece that a plan counts, per number of an aggregate.
-FindDistinct: TypeAlias = Callable[
-    ["PartitionTask", Piece, np.ndarray, WindowNumbers, SegmentPartials], dict[int, Component]
-]
+FindDistinct: TypeAlias = Callable[["PartitionTask", Piece, np.ndarray, WindowNumbers, Partials], dict[int, Component]]
 
 
 class PartitionTask:
@@ -126,7 +123,8 @@ class PartitionTask:
             for first, end in follow(pairwise(cuts), len(cuts) - 1):
                 whole = len(cuts) == 2
                 taken = piece if whole else replace(piece, segments=take_segments(piece.segments, first, end))
-                parts.append(self.aggregate_piece(taken, group[first:end], windows).of_groups(place[first:end]))
+                found = self.aggregate_piece(taken, group[first:end], windows)
+                parts.append(replace(found, group=place[first:end][found.group]))
                 waiting += parts[-1].window.size
                 if len(parts) > 1 and waiting > max(_AT_ONCE, parts[0].window.size):
                     parts, waiting = [merge(parts)], 0
@@ -202,7 +200,12 @@ class PartitionTask:
                 of_group.append(group[piece.segments.of_rows()[at]])
         ends = (np.concatenate(ticks), np.concatenate(of_group))
         numbers = number_windows(
-            self.plan.window, self.rows.time_type, self.rows.tick_steps, ends, self.options.only, self._tick_chunks()
+            self.plan.window,
+            self.rows.time_type,
+            self.rows.tick_steps,
+            ends,
+            self.options.only,
+            tick_chunks(self.rows, self.options.chunk),
         )
         return keep_apart(numbers, self.rows)
 
@@ -217,7 +220,7 @@ class PartitionTask:
             self.rows.tick[self.rows.partitions.starts[:-1]],
             np.concatenate([np.empty(0, np.int64), *ticks]),
             self.options.only,
-            self._tick_chunks(),
+            tick_chunks(self.rows, self.options.chunk),
             self._asked_ticks(),
         )
 
@@ -228,15 +231,6 @@ class PartitionTask:
         asked = np.zeros(self.rows.tick_steps.size, np.bool_)
         asked[self.rows.tick[self.rows.table.column(ASKED).to_numpy()]] = True
         return asked
-
-    def _tick_chunks(self) -> Chunks | None:
-        """The chunk of each tick; a chunk is part of the partition key, so a tick lies in one."""
-        if self.options.chunk is None:
-            return None
-        numbers = self.rows.table.column(CHUNK).to_numpy()
-        of_tick = np.empty(self.rows.tick_steps.size, np.int64)
-        of_tick[self.rows.tick] = numbers
-        return Chunks(of_tick, self.options.chunk)
 
     def _may_end(self, piece: Piece) -> np.ndarray:
         ends = {piece.template.states[end.state].variable for end in piece.template.ends}
@@ -263,7 +257,7 @@ class PartitionTask:
             own = windows.own(tick, of_row)
             if any(not start.guard.always_open or start.closed != NEVER for start in piece.template.starts):
                 found = self.aggregate_piece(piece, group, windows, only_ending_at=own)
-                ended[found.partials.window] = True
+                ended[found.window] = True
                 continue
             nowhere = np.zeros(tick.size, np.int64)
             began = match_starts(
@@ -285,7 +279,7 @@ class PartitionTask:
 
     def aggregate_piece(
         self, piece: Piece, group: np.ndarray, windows: WindowNumbers, only_ending_at: np.ndarray | None = None
-    ) -> SegmentPartials:
+    ) -> Partials:
         """Aggregates of one piece per window and segment.
 
         Args:
@@ -295,28 +289,26 @@ class PartitionTask:
             only_ending_at: Per row, the last window in which a trend may end with it; nothing is measured then.
 
         Returns:
-            The number of trends and, unless `only_ending_at` is given, what the plan measures.
+            The number of trends and, unless `only_ending_at` is given, what the plan measures. Groups are segments.
 
         Raises:
             ExecutionError: A sum of finite floats is beyond all floats.
         """
-        results = None
-        if piece.kernel is Kernel.FOLD_BY_VALUE:
-            # Distinct values are looked for among copies, and a card knows nothing else.
-            summed = not any(column.distinct for column in self.plan.aggregates)
-            summed = summed and self.options.device != "gpu"
-            results = self._sum_lanes(piece, group, windows) if summed else None
-            piece = piece if results is not None else self.inputs.copy_into_lanes(piece)
         segments = piece.segments
         tick, of_row = segments.take(self.rows.tick), of_rows(group, segments, windows)
-        first, last = windows.first(tick, of_row), windows.last(tick, of_row)
-        results = results or self._aggregate_rows(
-            piece,
-            self.inputs.kernel_rows(segments, first, last),
-            [] if only_ending_at is not None else self.measured.of_rows(segments),
-            guard_starts(self.inputs, piece, windows, tick, of_row),
-            guard_ends(self.inputs, piece, windows, tick, of_row, only_ending_at),
-        )
+        rows = self.inputs.kernel_rows(segments, windows.first(tick, of_row), windows.last(tick, of_row))
+        measured = [] if only_ending_at is not None else self.measured.of_rows(segments)
+        # Distinct values are looked for among copies, and a card knows nothing else.
+        distinct = any(column.distinct for column in self.plan.aggregates)
+        if piece.kernel is Kernel.FOLD_BY_VALUE:
+            found = None if distinct or self.options.device == "gpu" else self._sum_by_value(piece, rows, measured)
+            if found is None:
+                return self.aggregate_piece(self.inputs.copy_into_lanes(piece), group, windows, only_ending_at)
+            results = found
+        else:
+            starts = guard_starts(self.inputs, piece, windows, tick, of_row)
+            ends = guard_ends(self.inputs, piece, windows, tick, of_row, only_ending_at)
+            results = self._aggregate_rows(piece, rows, measured, starts, ends)
         components = [Component("sum", results.count)]
         if only_ending_at is None:
             try:
@@ -325,15 +317,13 @@ class PartitionTask:
                 keys = windows.keys(results.window[error.entry : error.entry + 1])
                 labels = self.rows.label_windows(self.plan.window, keys)
                 raise sum_too_large(self.plan, self.rows.time_type, labels) from error
-        found = SegmentPartials(results.segment, Partials(results.window, results.segment, tuple(components)))
-        if only_ending_at is not None or not any(column.distinct for column in self.plan.aggregates):
-            return found
-        if self.options.only_counts:
-            return found
+        partials = Partials(results.window, results.segment, tuple(components))
+        if only_ending_at is not None or not distinct or self.options.only_counts:
+            return partials
         assert self._find_distinct is not None, "whoever counts distinct values says how"
-        for place, sets in self._find_distinct(self, piece, group, windows, found).items():
+        for place, sets in self._find_distinct(self, piece, group, windows, partials).items():
             components[1 + place] = sets
-        return SegmentPartials(results.segment, Partials(results.window, results.segment, tuple(components)))
+        return Partials(results.window, results.segment, tuple(components))
 
     def _aggregate_rows(
         self,
@@ -346,8 +336,7 @@ class PartitionTask:
         """Ask the kernels of the device for what is measured of a piece."""
         template, conditions = self.inputs.kernel_template(piece.template), self.inputs.conditions(piece)
         selection = SELECTION[self.plan.strategy]
-        numbers = "exact" if self.options.exact or self.plan.is_conjunction else "float64"
-        asked = (rows, template, conditions, measured, selection, numbers)
+        asked = (rows, template, conditions, measured, selection, self._numbers)
         if self.options.device == "gpu":
             from trendweave.gpu.card import find_card
             from trendweave.gpu.trends.entry import aggregate as aggregate_on_card
@@ -362,21 +351,55 @@ class PartitionTask:
             counted=self._counts_trends(),
         )
 
+    @property
+    def _numbers(self) -> str:
+        return "exact" if self.options.exact or self.plan.is_conjunction else "float64"
+
     def _counts_trends(self) -> bool:
         """Whether the number of trends is asked for, and not only which windows have some."""
         return self.plan.is_conjunction or any(kind == "trends" for kind, _ in self.measured.readers)
 
-    def _sum_lanes(self, piece: Piece, group: np.ndarray, windows: WindowNumbers) -> Results | None:
-        """Aggregates of a piece whose rows are not copied; None where the kernel cannot."""
-        segments = piece.segments
-        tick, of_row = segments.take(self.rows.tick), of_rows(group, segments, windows)
-        return aggregate_in_lanes(
-            self.inputs.kernel_rows(segments, windows.first(tick, of_row), windows.last(tick, of_row)),
-            self.inputs.kernel_template(piece.template),
-            self.inputs.lane_inputs(piece),
-            self.measured.of_rows(segments),
-            "exact" if self.options.exact or self.plan.is_conjunction else "float64",
-        )
+    def _sum_by_value(self, piece: Piece, rows: Rows, measured: list[Aggregate]) -> Results | None:
+        """Aggregates of a piece whose rows are not copied; None where the loop cannot."""
+        template, anchor = self.inputs.kernel_template(piece.template), self.inputs.anchor_values(piece)
+        return aggregate_by_value(rows, template, anchor, measured, self._numbers)
+
+
+def pair_trends(one: Partials, other: Partials, both: Partials, outputs: int) -> Partials:
+    """The number of pairs of different trends, one of each pattern, per window and partition (GRETA, Section 9).
+
+    Args:
+        one: Trends of the first pattern, whose groups are partitions.
+        other: Those of the second.
+        both: Those of both.
+        outputs: How many columns of the result are this number.
+
+    Returns:
+        Pairs, whose groups are partitions.
+    """
+    keys = [np.stack([part.window, part.group], axis=1) for part in (one, other, both)]
+    places, inverse = np.unique(np.concatenate(keys), axis=0, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    counts = np.zeros((3, len(places)), object)
+    for index, (part, at) in enumerate(
+        zip((one, other, both), np.split(inverse, np.cumsum([len(key) for key in keys])[:-1]), strict=True)
+    ):
+        counts[index, at] = part.components[0].values.astype(object)
+    shared = counts[2]
+    only_one, only_other = counts[0] - shared, counts[1] - shared
+    pairs = only_one * only_other + (only_one + only_other) * shared + shared * (shared - 1) // 2
+    some = np.flatnonzero(pairs != 0)
+    # Every output of a conjunction is COUNT(*).
+    return Partials(places[some, 0], places[some, 1], (Component("sum", pairs[some]),) * (1 + outputs))
+
+
+def tick_chunks(rows: EncodedRows, length: int | None) -> Chunks | None:
+    """The chunk of each tick; a chunk is part of the partition key, so a tick lies in one."""
+    if length is None:
+        return None
+    of_tick = np.empty(rows.tick_steps.size, np.int64)
+    of_tick[rows.tick] = rows.table.column(CHUNK).to_numpy()
+    return Chunks(of_tick, length)
 
 
 def sum_too_large(plan: Plan, kind: TimeType, labels: np.ndarray) -> ExecutionError:

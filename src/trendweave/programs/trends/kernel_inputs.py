@@ -11,7 +11,7 @@ from trendweave.kernels import NO_MATCH, Condition, Rows, Selection, match_start
 from trendweave.kernels import Comparison as CodeComparison
 from trendweave.kernels import Template as KernelTemplate
 from trendweave.kernels import Way as KernelWay
-from trendweave.kernels.lanes.sums import LaneInputs
+from trendweave.kernels.loops.by_value import AnchorValues
 from trendweave.planning.anchors.lanes import TemplateLanes
 from trendweave.planning.plan import Guard, Kernel, Plan, Template, Way
 from trendweave.planning.preparation import Preparation, PreparedEdge
@@ -90,8 +90,8 @@ class KernelInputs:
         """The piece with a copy of each row per lane that it may stand in."""
         return replace(piece, segments=self._lanes(piece).copy(piece.segments), kernel=Kernel.PROPAGATE)
 
-    def lane_inputs(self, piece: Piece) -> LaneInputs:
-        """What the kernel that sums lanes reads of a piece whose rows are not copied."""
+    def anchor_values(self, piece: Piece) -> AnchorValues:
+        """What the loop that sums by value reads of a piece whose rows are not copied."""
         return self._lanes(piece).inputs(piece.segments, self.number)
 
     def _lanes(self, piece: Piece) -> LaneCopier:

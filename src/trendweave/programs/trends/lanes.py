@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import is_true
-from trendweave.kernels.lanes.sums import LaneInputs, LaneTest
+from trendweave.kernels import Comparison
+from trendweave.kernels.loops.by_value import AnchorValues
 from trendweave.language import syntax_tree as st
 from trendweave.planning.anchors.lanes import TemplateLanes
 from trendweave.planning.plan import Anchor, Plan
@@ -52,8 +53,8 @@ class LaneCopier:
         self.prepared = [by_condition[condition] for condition in lanes.conditions]
         self.beyond = np.full(rows.tick_steps.size, rows.tick_steps.size) if beyond is None else beyond
 
-    def inputs(self, segments: Segments, number: dict[str, int]) -> LaneInputs:
-        """What the kernel that sums lanes reads, where one earlier event is remembered.
+    def inputs(self, segments: Segments, number: dict[str, int]) -> AnchorValues:
+        """What the loop that sums by value reads, where one earlier event is remembered.
 
         Args:
             segments: The segments.
@@ -66,11 +67,11 @@ class LaneCopier:
         for condition, prepared in zip(self.lanes.conditions, self.prepared, strict=True):
             for comparison in prepared.comparisons:
                 previous, following = self.rows.order_codes_of(comparison.previous, comparison.next)
-                codes = (segments.take(previous), comparison.operator, segments.take(following))
-                tests.append(LaneTest(number[condition.variable], *codes))
+                test = Comparison(segments.take(previous), comparison.operator, segments.take(following))
+                tests.append((number[condition.variable], test))
         asks = frozenset(number[name] for name in self.bits if self.lanes.asks(name))
         value = self._values(0, segments, self._places(segments))
-        return LaneInputs(number[self.lanes.anchors[0].variable], value, asks, tuple(tests))
+        return AnchorValues(number[self.lanes.anchors[0].variable], value, asks, tuple(tests))
 
     def _places(self, segments: Segments) -> dict[str, np.ndarray]:
         """Per variable, the places of the rows that can be read as it."""

@@ -89,7 +89,7 @@ class Measured:
             elif kind == "min" or kind == "max":
                 components.append(Component(kind, values, results.valid[places[0]]))
             else:
-                self._check_range(places[0], values)
+                check_range(values, self.aggregates[places[0]].values)
                 weight = results.aggregates[places[1]]
                 known = np.asarray(weight != 0, np.bool_)
                 components.append(Component(kind, values, known, weight))
@@ -118,19 +118,19 @@ class Measured:
         variance = np.where(variance < smallest, 0.0, variance)
         return Component("variance", variance, known, weight, mean + centre.value)
 
-    def _check_range(self, place: int, sums: np.ndarray) -> None:
-        """Infinity is the sum of infinities; of finite numbers it would be wrong. With NaN the sum is NaN."""
-        beyond = np.flatnonzero(np.isinf(sums)) if sums.dtype == np.float64 else np.empty(0, np.int64)
-        values = self.aggregates[place].values
-        if beyond.size and values is not None and not np.isinf(values).any():
-            raise SumTooLargeError(int(beyond[0]))
-
 
 NOTHING = Measured([], [])
 #: The part of the square of an average that is lost when it is taken from an average of squares.
 _ROUNDING = 2.0**-50
 #: Distances from the centre whose squares fit 64 bits.
 _FARTHEST = 3_000_000_000
+
+
+def check_range(sums: np.ndarray, values: np.ndarray | None) -> None:
+    """Infinity is the sum of infinities; of finite numbers it would be wrong. With NaN the sum is NaN."""
+    beyond = np.flatnonzero(np.isinf(sums)) if sums.dtype == np.float64 else np.empty(0, np.int64)
+    if beyond.size and values is not None and not np.isinf(values).any():
+        raise SumTooLargeError(int(beyond[0]))
 
 
 def _variance(distances: int, squares: int, count: int) -> float:

@@ -62,7 +62,7 @@ class TrendAggregates(BoundTrends):
     def aggregate(self, rows: pa.Table, scope: Scope = EVERYTHING) -> TaskResult:
         """Numbers per window and group, before they are written."""
         options = TaskOptions(self.numbers != "float64", scope.windows, scope.chunk, device=self.device)
-        try:
+        with too_large_counts(floats=True):
             if self.device != "gpu" and steps_from_row_to_row(self.plan):
                 from trendweave.programs.trends.lists.contiguous import count_contiguous
 
@@ -70,9 +70,6 @@ class TrendAggregates(BoundTrends):
                 if counted is not None:
                     return counted
             return PartitionTask(self.plan, self.preparation, rows, options, find_distinct_values).run()
-        except CountTooLargeError as error:
-            hint = 'ask for numbers="float64", or use smaller windows'
-            raise ExecutionError([Problem("TW403", str(error), hint)]) from error
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         return Output.of_table(self.write(self.aggregate(rows, scope), scope))
@@ -150,7 +147,10 @@ class PartialAggregates:
 
     @property
     def together(self) -> tuple[str, ...]:
-        return (WINDOW, *(() if self.program.plan.limit is not None else group_names(self.program.plan)))
+        """Where rows are limited, groups of a window meet."""
+        plan = self.program.plan
+        named = zip(group_names(plan), plan.groups, strict=True)
+        return (WINDOW, *(name for name, group in named if group.apart or plan.limit is None))
 
     def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
         return to_table(self.program.aggregate(rows, scope), self.schema)
@@ -408,12 +408,13 @@ def count_and_list(bound: BoundTrends, rows: pa.Table, scope: Scope, detection: 
 
 
 @contextmanager
-def too_large_counts() -> Iterator[None]:
-    """A count that no kernel can hold, as a problem of ours."""
+def too_large_counts(floats: bool = False) -> Iterator[None]:
+    """A count that no kernel can hold, as a problem of ours; floats may be a way out."""
     try:
         yield
     except CountTooLargeError as error:
-        raise ExecutionError([Problem("TW403", str(error), "use smaller windows")]) from error
+        hint = ('ask for numbers="float64", or ' if floats else "") + "use smaller windows"
+        raise ExecutionError([Problem("TW403", str(error), hint)]) from error
 
 
 def bind_trends(

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from trendweave.programs.program import Steps
 from trendweave.programs.shared.changes import Roster, keep_carries
-from trendweave.programs.shared.later import settle, steps_of
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.shared.steps import SharedSteps
 from trendweave.rows.encoded import TIME
@@ -68,7 +67,7 @@ class WorkloadProcessor(StreamProcessor):
     def _steps_of(self, came: Mapping[str, int]) -> Steps:
         key = tuple(sorted(came.items()))
         if key not in self._made:
-            steps = steps_of(self._shared, came, self._in_parts, self._early)
+            steps = self._shared.coming(came).steps(self._in_parts, self._early)
             assert steps is not None, "a program without steps does not run on streams"
             self._made[key] = steps
         return self._made[key]
@@ -91,7 +90,9 @@ class WorkloadProcessor(StreamProcessor):
     def _change(self, stored: StoredWorkload, watermark: int | None) -> Mapping[str, int]:
         """The state of another workload becomes one of this workload."""
         roster = self._shared.roster.after(stored.record, self._first_unread(stored.delay))
-        came = roster.since if stored.changed is None else settle(self._shared, roster.since, stored.changed)
+        came = roster.since
+        if stored.changed is not None:
+            came = self._shared.coming(came).settle(stored.changed)
         record = Roster(self._shared.roster.programs, came).record(())
         now = replace(self._fresh, record=record, changed=watermark)
         rows = move_rows(self._waiting.take_all(stored.schema), stored, now, self._shared)
@@ -102,7 +103,7 @@ class WorkloadProcessor(StreamProcessor):
         assert isinstance(steps, SharedSteps), "these are the steps of a workload"
         assert self._carry is not None, "a workload has one always"
         before = self._carry.read()
-        carry = keep_carries(before, steps.keys)
+        carry = keep_carries(before, steps.program.carry_keys)
         self._carry.write(before, carry)
         self._workload.write(now.to_bytes())
         if about.timer is not None and about.timer > self._milliseconds:

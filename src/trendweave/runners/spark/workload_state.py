@@ -157,18 +157,14 @@ def _name_flag(flag: Flag) -> str:
 def _are_taken(letters: np.ndarray, marks: np.ndarray, program: Shared, names: Collection[str]) -> np.ndarray:
     """Whether one of these queries takes each row."""
     taken = np.zeros(len(marks), np.bool_)
-    first = 0
-    for unit in program.units:
-        views = program.rows.views[first : first + len(unit.sources)]
-        first += len(unit.sources)
+    for unit, view in zip(program.units, program.rows.views, strict=True):
         if not any(name in names for member in unit.members for name in program.names[member]):
             continue
-        for view in views:
-            own = marks == program.rows.families[view.family].mark
-            if view.takes is not None:
-                some = np.zeros(len(marks), np.bool_)
-                for bit in view.takes:
-                    some |= (letters[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1) != 0
-                own &= some
-            taken |= own
+        own = marks == program.rows.families[view.family].mark
+        if view.takes is not None:
+            some = np.zeros(len(marks), np.bool_)
+            for bit in view.takes:
+                some |= (letters[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1) != 0
+            own &= some
+        taken |= own
     return taken

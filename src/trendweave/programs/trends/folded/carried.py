@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -119,8 +120,7 @@ _KEYS, _PANES = f"{FOLDED}keys", f"{FOLDED}panes "
 _KEY, _PANE, _INFINITE = "key", "pane", "infinite"
 
 
-@dataclass(frozen=True, slots=True)
-class Summed:
+class Summed(NamedTuple):
     """Summaries by pane and key, in this order. `infinite`: whether some value of a float sum was not finite."""
 
     pane: np.ndarray
@@ -137,18 +137,13 @@ class Summed:
         nothing = np.empty(0, np.int64)
         return Summed(nothing, nothing, np.empty(0, np.bool_), no_summaries(algebra))
 
-    @staticmethod
-    def concat(algebra: Algebra, parts: list[Summed]) -> Summed:
-        """All of them, one after the other."""
-        if len(parts) == 1:
-            return parts[0]
-        several = [Summed.none(algebra), *parts]
-        return Summed(
-            np.concatenate([part.pane for part in several]),
-            np.concatenate([part.key for part in several]),
-            np.concatenate([part.infinite for part in several]),
-            concat_summaries([part.summaries for part in several]),
-        )
+
+def concat_summed(parts: list[Summed]) -> Summed:
+    """All of them, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    pane, key, infinite = map(np.concatenate, zip(*(part[:3] for part in parts), strict=True))
+    return Summed(pane, key, infinite, concat_summaries([part.summaries for part in parts]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +180,13 @@ class Carried:
         """The summaries of the tables that have some of the panes first:end, and others beside them."""
         size = self.panes.per_table
         numbers = [number for number in self.numbers if number * size < end and (number + 1) * size > first]
-        return Summed.concat(self.algebra, [self.fresh, *(self._read_table(number) for number in numbers)])
+        return concat_summed([self.fresh, *map(self._read_table, numbers)])
 
     def in_tables(self, numbers: np.ndarray) -> Summed:
         """The summaries of the tables with these numbers, in their order, as far as they are there."""
         asked = set(numbers.tolist())
         parts = [self._read_table(number) for number in self.numbers if number in asked]
-        return Summed.concat(self.algebra, parts or [Summed.none(self.algebra)])
+        return concat_summed(parts or [Summed.none(self.algebra)])
 
     def with_fresh(self, numbers: np.ndarray, summed: Summed, keys: pa.Table) -> Carried:
         """With these summaries, by pane and key, instead of the tables with these numbers."""
@@ -239,7 +234,7 @@ class Carried:
             f"{_PANES}{number}": self._table(number).set_column(0, _KEY, _as_keys(places[keys]))
             for number, keys in of_table.items()
         }
-        fresh = replace(self.fresh, key=places[self.fresh.key])
+        fresh = self.fresh._replace(key=places[self.fresh.key])
         return replace(self, keys=self.keys.filter(pa.array(used)).combine_chunks(), carry=carry, fresh=fresh)
 
     # Tables

@@ -20,10 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels import Aggregate, Measure, Results, Rows
+from trendweave.kernels import Measure, Results
 from trendweave.kernels import Template as KernelTemplate
 from trendweave.kernels.aggregates.entry import Measured
-from trendweave.kernels.loops.summaries import Algebra, Summaries, concat_summaries, extend, make_algebra, no_summaries
+from trendweave.kernels.loops.summaries import Algebra, Summaries, begin_summary, concat_summaries, make_algebra
 from trendweave.planning.blocking import Blocking
 from trendweave.planning.folding import plan_folding
 from trendweave.planning.plan import KeyColumn, Plan, Summing, Template, Way
@@ -166,23 +166,6 @@ def copy_blocked_states(
     return changed, tuple((place_of[place], v) for place in kept for v in sorted(states[place][1]))
 
 
-def make_opening(algebra: Algebra, variable: int, aggregates: list[Aggregate]) -> Summaries:
-    """The summary that stands before those of a window.
-
-    Args:
-        algebra: How trends are summed up.
-        variable: The number of the opening.
-        aggregates: Values of one row, which nothing counts.
-
-    Returns:
-        One summary.
-    """
-    nowhere = np.zeros(1, np.int64)
-    letters = np.array([[1 << variable]], np.uint64)
-    rows = Rows(np.array([0, 1]), nowhere, nowhere, nowhere, letters)
-    return extend(algebra, no_summaries(algebra), np.array([-1]), rows, aggregates)
-
-
 def open_windows(
     opening: Summaries, summaries: Summaries, low: np.ndarray, high: np.ndarray
 ) -> tuple[Summaries, np.ndarray, np.ndarray]:
@@ -277,13 +260,7 @@ class Measures:
     @cached_property
     def opening(self) -> Summaries | None:
         """What stands before the summaries of a window; None where trends may begin everywhere in it."""
-        if not self._opens:
-            return None
-        unread = [
-            Aggregate(part.kind, part.variables, _one_of(part.values), _one_of(part.valid))
-            for part in self._of_no_rows.aggregates
-        ]
-        return make_opening(self.algebra, len(self.plan.variables), unread)
+        return begin_summary(self.algebra, len(self.plan.variables)) if self._opens else None
 
     def _is_float(self, part: KernelAggregate) -> bool:
         return part.values is not None and part.values.dtype == np.float64
@@ -315,8 +292,3 @@ class Measures:
         """The numbers of results in which a sum of floats is infinite."""
         found = [np.flatnonzero(np.isinf(results.aggregates[number])) for number in self._float_sums]
         return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
-
-
-def _one_of(array: np.ndarray | None) -> np.ndarray | None:
-    """One value of the same type, for a row whose values nothing counts."""
-    return None if array is None else np.zeros(1, array.dtype)

@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.values import join_chunks
 from trendweave.kernels import Rows
-from trendweave.kernels.loops.summaries import concat_summaries, extend, finish
+from trendweave.kernels.loops.summaries import extend, finish
 from trendweave.kernels.sorting import stable_order
 from trendweave.planning.folding import plan_folding
 from trendweave.programs.program import FIRST, Carry, Step, UpToWatermark
 from trendweave.programs.trends.aggregates import sum_too_large
 from trendweave.programs.trends.bound import BoundTrends
-from trendweave.programs.trends.folded.carried import Carried, Panes, Summed
+from trendweave.programs.trends.folded.carried import Carried, Panes, Summed, concat_summed
 from trendweave.programs.trends.folded.measures import Measures, key_by_values, name_values, open_windows
 from trendweave.programs.trends.measured_values import SumTooLargeError, measure_values
 from trendweave.results.partials import Component, Partials, TaskResult, merge
@@ -120,12 +120,7 @@ def fold_rows(measures: Measures, carried: Carried, rows: pa.Table) -> Carried:
         infinite = np.logical_or.reduceat(segments.take(odd), runs.starts[:-1])
         infinite[which >= 0] |= earlier.infinite[which[which >= 0]]
     order = np.argsort(codes, kind="stable")
-    both = Summed(
-        np.concatenate([earlier.pane, runs.pane]),
-        np.concatenate([earlier.key, key_of_run]),
-        np.concatenate([earlier.infinite, infinite]),
-        concat_summaries([earlier.summaries, extended]),
-    )
+    both = concat_summed([earlier, Summed(runs.pane, key_of_run, infinite, extended)])
     return carried.with_fresh(tables, both.take(places[order]), keys)
 
 

@@ -12,7 +12,6 @@ from trendweave.kernels.lists.graph import ALL, find_participants
 from trendweave.kernels.lists.walk import new_walk
 from trendweave.planning.plan import AggregateColumn
 from trendweave.programs.trends.aggregates import PartitionTask
-from trendweave.programs.trends.conjunction import SegmentPartials
 from trendweave.programs.trends.detection import DEFAULTS
 from trendweave.programs.trends.kernel_inputs import Piece
 from trendweave.programs.trends.lists.counting import CountedTrends, WindowEntries
@@ -114,7 +113,7 @@ def _check_sums(numbers: list[np.ndarray | None], merged: Partials) -> None:
 
 
 def find_distinct_values(
-    task: PartitionTask, piece: Piece, group: np.ndarray, windows: WindowNumbers, found: SegmentPartials
+    task: PartitionTask, piece: Piece, group: np.ndarray, windows: WindowNumbers, found: Partials
 ) -> dict[int, Component]:
     """Find the different values of the events that lie in any trend of each entry.
 
@@ -123,7 +122,7 @@ def find_distinct_values(
         piece: One of its pieces.
         group: The group of each segment.
         windows: How windows are numbered.
-        found: The windows of segments that have trends.
+        found: The windows that have trends; groups are segments.
 
     Returns:
         Per number of an aggregate in the plan, its sets of values.
@@ -134,9 +133,7 @@ def find_distinct_values(
         for place, (column, name) in enumerate(zip(task.plan.aggregates, task.preparation.values, strict=True))
         if column.distinct and column.variable is not None and name is not None
     }
-    entries = WindowEntries(
-        found.segment, found.partials.window, group[found.segment], found.partials.components[0].values
-    )
+    entries = WindowEntries(found.group, found.window, group[found.group], found.components[0].values)
     sets = {place: np.empty(entries.size, object) for place in wanted}
     counted = CountedTrends(task, [piece], [group], [], windows, entries)
     for part in SegmentGraphs(counted, ALL, DEFAULTS.memory).parts():

@@ -115,8 +115,8 @@ def count_trends(counted: CountedTrends) -> CountedTrends:
     entries = []
     for piece, group, offset in zip(counted.pieces, counted.groups, counted.first_segments[:-1], strict=True):
         found = counted.task.aggregate_piece(piece, group, counted.windows)
-        counts = found.partials.components[0].values
-        entries.append(WindowEntries(found.segment + offset, found.partials.window, group[found.segment], counts))
+        counts = found.components[0].values
+        entries.append(WindowEntries(found.group + offset, found.window, group[found.group], counts))
     return counted.with_entries(WindowEntries.join(entries))
 
 

@@ -1,1 +1,0 @@
-"""Sums in lanes: one number per value that a trend remembers of an earlier event."""
