@@ -13,8 +13,7 @@ from benchmarks.registry import ResultRow, workload
 from benchmarks.timing import interleaved, median_seconds
 from trendweave.language.interval_tree import RELATIONS
 from trendweave.programs.intervals.matching import Matcher
-from trendweave.programs.intervals.pieces import IntervalPiece
-from trendweave.programs.intervals.program import bind_intervals
+from trendweave.programs.intervals.program import IntervalPiece, bind_intervals
 
 AGGRESSIVE = """
 FROM CarSensors PARTITION BY car_id

@@ -176,14 +176,14 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
 
             check_card(program)
         return work_watched(program, settings.device)
-    from trendweave.programs.program import is_changeable
+    from trendweave.programs.program import is_shared
     from trendweave.runners.auto.choosing import run_where_best
 
     program = asked.bind(events.schema, replace(settings, device="cpu"))
 
     def run_there(device: Device) -> _Found:
         # On one core it is bound already; many queries at once are told their device by nobody but the place.
-        same = device == "cpu" or (device == "threads" and is_changeable(program))
+        same = device == "cpu" or (device == "threads" and is_shared(program))
         return work_watched(program if same else asked.bind(events.schema, replace(settings, device=device)), device)
 
     return run_where_best(program, events, run_there)

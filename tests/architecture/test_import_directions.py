@@ -372,7 +372,7 @@ UNUSED = (
     "trendweave.kernels.loops.summaries",
     "trendweave.programs.intervals.program",
     "trendweave.programs.shared.program",
-    "trendweave.programs.situated.program",
+    "trendweave.programs.situated",
     "trendweave.programs.trends.lists.listing",
 )
 AGGREGATE = """

@@ -16,8 +16,8 @@ from tests.reference.comparer import assert_same_rows
 from tests.reference.intervals.query import Aggregate, Query
 from tests.reference.intervals.streams import queries_and_events
 from trendweave.programs.intervals.program import IntervalMatches, bind_intervals
-from trendweave.programs.intervals.rows import CHUNK, TIME
 from trendweave.programs.program import EVERYTHING, Scope
+from trendweave.rows.encoded import CHUNK, TIME
 from trendweave.runners.spark.table_task import Limits, TableTask
 from trendweave.runners.spark.task import ComputeTask, MergeTask
 

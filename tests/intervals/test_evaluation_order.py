@@ -20,8 +20,7 @@ from trendweave.errors import ExecutionError
 from trendweave.planning.evaluation_order import Statistics, evaluation_order, first_selectivity, order_cost
 from trendweave.planning.relations import ANY, mask_of
 from trendweave.programs.intervals.matching import Matcher
-from trendweave.programs.intervals.pieces import IntervalPiece
-from trendweave.programs.intervals.program import bind_intervals
+from trendweave.programs.intervals.program import IntervalPiece, bind_intervals
 from trendweave.programs.intervals.situations import Situations
 
 

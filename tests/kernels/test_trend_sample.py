@@ -35,7 +35,7 @@ def events(count: int) -> pa.Table:
 
 def sampler(query: str, table: pa.Table) -> WindowSampler:
     plan = trendweave.query(f"RETURN TRENDS(x) {query} SAMPLE 1").plan
-    bound = bind_trends(plan, table.schema, "time", "type", "decimal")
+    bound = bind_trends(plan, table.schema, "time", "type")
     listing = count_and_list(bound, bound.prepare(table)[0], EVERYTHING, DEFAULTS)
     (part,) = listing.graphs.parts()
     return WindowSampler(part.graph, part.steps, 0, 0, listing.graphs.mode)
@@ -70,7 +70,7 @@ def test_every_trend_is_equally_likely(query: str) -> None:
 def test_complete_trends_are_equally_likely() -> None:
     table = pa.table({"time": np.arange(12) // 3, "type": ["A"] * 12, "x": [0, 1, 2] * 4})
     plan = trendweave.query("PATTERN A+ WHERE A.x <= NEXT(A).x SAMPLE 1").plan
-    bound = bind_trends(plan, table.schema, "time", "type", "decimal")
+    bound = bind_trends(plan, table.schema, "time", "type")
     listing = count_and_list(bound, bound.prepare(table)[0], EVERYTHING, DEFAULTS)
     (part,) = listing.graphs.parts()
     source = WindowSampler(part.graph, part.steps, 0, 0, listing.graphs.mode)

@@ -100,10 +100,10 @@ def found_by(way: str) -> Iterator[None]:
     """Pairs are found by sorted values wherever there is a band, by compiled scans, or by Arrow alone."""
     with ExitStack() as patches:
         if way == "bands":
-            patches.enter_context(mock.patch.object(searches.BandSearch, "is_narrow", True))
+            patches.enter_context(mock.patch.object(searches.SortedBand, "is_narrow", True))
             patches.enter_context(mock.patch.object(finding, "_FEW_PAIRS", -1))
         else:
-            patches.enter_context(mock.patch.object(finding.PairSearch, "search_band", return_value=None))
+            patches.enter_context(mock.patch.object(finding.PairSearch, "sort_band", return_value=None))
             patches.enter_context(mock.patch.object(finding, "FEW", -1 if way == "scans" else 2**62))
         yield
 
@@ -175,16 +175,13 @@ def _marked(case: Case) -> pa.Table:
 @contextmanager
 def plain_loops() -> Iterator[None]:
     """Loops around conditions in plain Python: their text is tested without the time to compile it."""
-    kept = (searches._load_scan, searches._load_check)
-    for one in kept:
-        one.cache_clear()
+    searches._load_loop.cache_clear()
     plain = searches.AROUND_CONDITION.replace(
         "import numpy as np", "import numpy as np\nloop = called = lambda made: made"
     )
     with mock.patch.object(searches, "AROUND_CONDITION", plain), np.errstate(all="ignore"):
         yield
-    for one in kept:
-        one.cache_clear()
+    searches._load_loop.cache_clear()
 
 
 @examples(40)
@@ -196,8 +193,8 @@ def test_scans(case: Case) -> None:
 
 @examples(40)
 @given(cases())
-def test_compiled_checks(case: Case) -> None:
-    with plain_loops(), found_by("bands"), mock.patch.object(searches, "FEW", -1):
+def test_compiled_bands(case: Case) -> None:
+    with plain_loops(), found_by("bands"), mock.patch.object(finding, "FEW", -1):
         assert_rows(run(case), case.expected)
 
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from trendweave import operators as ops
-from trendweave.programs.operators.joins.searches import BandSearch
-from trendweave.programs.operators.kernels.pairs import sort_into_chunks
+from trendweave.programs.operators.joins.chunks import sort_into_chunks
+from trendweave.programs.operators.joins.searches import SortedBand
 
 VALUES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "even": lambda draw, size: draw.random(size),
@@ -50,9 +50,9 @@ def test_a_band_finds_what_a_scan_finds(name: str, monkeypatch: pytest.MonkeyPat
     scan = ops.window_join(f"abs(left.v - right.v) * 1.0 <= {width!r}", **windows)
     band = ops.window_join(f"abs(left.v - right.v) <= {width!r}", **windows)
     used = []
-    real = BandSearch.find
-    monkeypatch.setattr(BandSearch, "is_narrow", True)
-    monkeypatch.setattr(BandSearch, "find", lambda self, *given: used.append(1) or real(self, *given))
+    real = SortedBand.bounds
+    monkeypatch.setattr(SortedBand, "is_narrow", True)
+    monkeypatch.setattr(SortedBand, "bounds", lambda self, *given: used.append(1) or real(self, *given))
     found = band.run(left, right)
     assert used
     assert found.num_rows > 0
@@ -71,7 +71,7 @@ def test_pairs_at_the_ends_of_a_band_are_asked_by_the_condition(
         pa.table({"time": np.arange(300), "v": (draw.integers(0, 12, 300) * 0.1).astype(kind)}) for _ in range(2)
     )
     windows = {"left": "200 rows", "right": "200 rows"}
-    monkeypatch.setattr(BandSearch, "is_narrow", True)
+    monkeypatch.setattr(SortedBand, "is_narrow", True)
     for operator in ("<", "<="):
         band = ops.window_join(condition.format(operator, repr(width)), **windows).run(left, right)
         scan = ops.window_join(condition.replace(")", ") * 1.0").format(operator, repr(width)), **windows)

@@ -21,7 +21,6 @@ from trendweave.programs.shared import copies
 from trendweave.programs.shared.alike import AlikeUnit, bind_alike
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.unit import MEMBER
-from trendweave.programs.trends.detection import DEFAULTS
 from trendweave.programs.trends.program import bind_trends
 from trendweave.sharing import constants, units
 from trendweave.sharing.constants import find_alike
@@ -135,7 +134,7 @@ def make_unit(workload: Workload, events: pa.Table) -> AlikeUnit:
     assume(len(groups) == 1 and len(groups[0].members) == len(plans))
     plan = plans[0]
     assert isinstance(plan, trendweave.Plan)
-    return bind_alike(groups[0], bind_trends(plan, events.schema, "time", "type", "decimal", DEFAULTS))
+    return bind_alike(groups[0], bind_trends(plan, events.schema, "time", "type"))
 
 
 EVENTS = pa.table({"time": [1, 2, 3, 4, 5, 6], "type": ["A"] * 6, "k": list("uuuvvv"), "x": [1, 2, 3, 4, 5, 6]})

@@ -58,8 +58,7 @@ def shared_program(texts: dict[str, str], events: pa.Table) -> Shared:
     plans = [trendweave.query(text).plan for text in texts.values()]
     trends = [plan for plan in plans if isinstance(plan, Plan)]
     programs = {
-        name: bind_trends(plan, events.schema, "time", "type", "decimal")
-        for name, plan in zip(texts, trends, strict=True)
+        name: bind_trends(plan, events.schema, "time", "type") for name, plan in zip(texts, trends, strict=True)
     }
     return bind_shared(programs, plan_sharing(trends))
 

@@ -3,8 +3,9 @@
 Situations of one kind and partition are disjoint, so they are sorted by both of their ends. Seen from a situation A,
 those of another kind come in five stretches, each found by a binary search: those before A, those that begin no later
 than A and reach it, those inside A, those that begin inside A and outlast it or begin with its end, and those after A.
-A constraint allows some of the stretches; several constraints allow what all of them do. Given intervals may overlap:
-only their starts are sorted, and the second and the fourth stretch take what would lie in the first and the third.
+A constraint allows some of the stretches, and candidates are looked for from the first to the last of them; several
+constraints leave what all of them do. Given intervals may overlap: only their starts are sorted, and the second and the
+fourth stretch take what would lie in the first and the third.
 
 Certainty needs no search of its own. A match is certain as soon as each of its parts is: a situation of sufficient
 length, a pair whose relation is known (one of them has ended) or does not matter any more (both run, and whatever their
@@ -35,8 +36,8 @@ _OVERLAPPING = (_AFTER, _BEGINS_NO_EARLIER | _AFTER, _CONTAINS, _OUTLASTED | _CO
 #: Matches that there is room for at first.
 _FIRST_MATCHES = 256
 # The columns of the search: the situation that is chosen, the latest moment and the earliest start of the choice so
-# far, how many ranges are left to try, and how many candidates fulfilled all constraints.
-_CHOSEN, _MOMENT, _FIRST, _LEFT, PASSED = range(5)
+# far, the next candidate and the end of the candidates, and how many of them fulfilled all constraints.
+_CHOSEN, _MOMENT, _FIRST, _NEXT, _END, PASSED = range(6)
 
 
 @inner
@@ -71,33 +72,22 @@ def certain_moment(a_start: int, a_end: int, b_start: int, b_end: int, mask: int
 
 
 @inner
-def _keep_related(
-    start: np.ndarray, end: np.ndarray, a_start: int, a_end: int, mask: int, disjoint: bool,
-    ranges: np.ndarray, count: int, kept: np.ndarray, edges: np.ndarray,
-) -> int:  # fmt: skip
-    """Cut ranges of situations down to those that can be one of `mask` to A; their number. `kept` and `edges` are
-    scratch memory."""
-    low, high = ranges[0, 0], ranges[count - 1, 1]
-    edges[0], edges[5] = low, high
-    edges[1] = first_not_below(end, low, high, a_start) if disjoint else low
-    edges[2] = first_not_below(start, edges[1], high, a_start + 1)
-    edges[4] = first_not_below(start, edges[2], high, a_end + 1) if a_end != RUNNING else high
-    edges[3] = first_not_below(end, edges[2], edges[4], a_end) if disjoint else edges[2]
+def _find_related(
+    start: np.ndarray, end: np.ndarray, a_start: int, a_end: int, mask: int, disjoint: bool, low: int, high: int
+) -> tuple[int, int]:
+    """Cut a range of situations down to those from the first to the last that can be one of `mask` to A."""
+    reaching = first_not_below(end, low, high, a_start) if disjoint else low
+    inside = first_not_below(start, reaching, high, a_start + 1)
+    after = first_not_below(start, inside, high, a_end + 1) if a_end != RUNNING else high
+    outlasting = first_not_below(end, inside, after, a_end) if disjoint else inside
+    edges = (low, reaching, inside, outlasting, after, high)
     allowed = _DISJOINT if disjoint else _OVERLAPPING
-    size = 0
-    for i in range(count):
-        for part in range(5):
-            first, last = max(ranges[i, 0], edges[part]), min(ranges[i, 1], edges[part + 1])
-            if first >= last or not mask & allowed[part]:
-                continue
-            if size and kept[size - 1, 1] == first:
-                kept[size - 1, 1] = last
-            else:
-                kept[size, 0], kept[size, 1] = first, last
-                size += 1
-    for i in range(size):
-        ranges[i, 0], ranges[i, 1] = kept[i, 0], kept[i, 1]
-    return size
+    first, last = 0, 5
+    while first < last and not mask & allowed[first]:
+        first += 1
+    while first < last and not mask & allowed[last - 1]:
+        last -= 1
+    return edges[first], edges[last]
 
 
 @outer
@@ -125,10 +115,7 @@ def match_situations(
         columns of the search, a line per step of the order; and False where there are more than `most`.
     """
     kinds = order.size
-    search = np.zeros((kinds, 5), np.int64)
-    # Each constraint cuts ranges at four places, and so adds four at most.
-    ranges = np.empty((kinds, 4 + 4 * kinds, 2), np.int64)
-    kept, edges = np.empty((4 + 4 * kinds, 2), np.int64), np.empty(6, np.int64)
+    search = np.zeros((kinds, 6), np.int64)
     result = np.empty((_FIRST_MATCHES, kinds), np.int64)
     moments = np.empty(_FIRST_MATCHES, np.int64)
     size = 0
@@ -137,19 +124,15 @@ def match_situations(
         for kind in range(kinds):
             if low[kind, partition] >= high[kind, partition]:
                 depth = -1
-        search[0, _LEFT] = 1
-        ranges[0, 0, 0], ranges[0, 0, 1] = low[order[0], partition], high[order[0], partition]
+        search[0, _NEXT], search[0, _END] = low[order[0], partition], high[order[0], partition]
         while depth >= 0:
             if is_to_stop():
                 return result, moments, size, search, False
-            left = search[depth, _LEFT] - 1
-            if left < 0:
+            candidate = search[depth, _NEXT]
+            if candidate >= search[depth, _END]:
                 depth -= 1
                 continue
-            candidate = ranges[depth, left, 0]
-            ranges[depth, left, 0] = candidate + 1
-            if candidate + 1 == ranges[depth, left, 1]:
-                search[depth, _LEFT] = left
+            search[depth, _NEXT] = candidate + 1
 
             # Does it fulfil the constraints to those that are chosen, and is that certain in time?
             moment, first = certain[candidate], start[candidate]
@@ -188,14 +171,10 @@ def match_situations(
             if within >= 0:
                 begin = first_not_below(start, begin, until, moment - within)
                 until = first_not_below(start, begin, until, first + within + 1)
-            count = 1 if begin < until else 0
-            ranges[depth, 0, 0], ranges[depth, 0, 1] = begin, until
             for before in range(depth):
                 mask = allowed[order[before], kind]
-                if count and mask != ANY:
+                if begin < until and mask != ANY:
                     other = search[before, _CHOSEN]
-                    count = _keep_related(
-                        start, end, start[other], end[other], mask, disjoint, ranges[depth], count, kept, edges
-                    )
-            search[depth, _LEFT] = count
+                    begin, until = _find_related(start, end, start[other], end[other], mask, disjoint, begin, until)
+            search[depth, _NEXT], search[depth, _END] = begin, until
     return result, moments, size, search, True

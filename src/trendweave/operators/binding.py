@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from trendweave.operators.operator import Operator
-    from trendweave.programs.operators.stages import Stage
+    from trendweave.programs.operators.chain import Stage
     from trendweave.programs.program import Program
     from trendweave.runners.options import Place, Settings
     from trendweave.store.patterns.plan_access import Wish
@@ -124,7 +124,7 @@ class Asked:
 
     def bind_one(self, number: int, schema: pa.Schema, settings: Settings) -> Stage:
         """One operator on events of these columns."""
-        from trendweave.programs.operators.stages import bind_stage
+        from trendweave.programs.operators.chain import bind_stage
 
         kinds = schema_of(schema)
         self.check_one(number, kinds)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from trendweave import places
 from trendweave.errors import OptionError, Problem, near_names
 from trendweave.events import TypeColumn
-from trendweave.operators.running import bind_stages, chain_of
-from trendweave.operators.telling_devices import ToldDevice, find_device
-from trendweave.operators.windows import window_text
+from trendweave.operators.running import bind_stages, chain_of, estimate_devices
+from trendweave.operators.texts import window_text
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, RowCount, TimeSpan, Window
 from trendweave.queries import Query
 
 if TYPE_CHECKING:
     from trendweave.operators.operator import Operator, Piped
-    from trendweave.programs.operators.stages import Stage
+    from trendweave.programs.operators.chain import Stage
 
 FORMATS = ("text", "json")
 
@@ -77,22 +77,37 @@ def explain(
         raise OptionError([Problem("TW408", message, "give it events, or their schema")])
     stages: tuple[Stage, ...] = ()
     chain: dict[str, Any] = {}
-    computed: ToldDevice | None = None
+    device: dict[str, Any] = {}
+    device_lines: Sequence[str] = ()
     if events is not None:
         stages, settings = bind_stages(piped, events, right, time, type_, options)
         chain = chain_of(stages)
-        computed = find_device(settings.device, piped, events, right, time, type_, options)
+        problem = _find_problem(events) if settings.device == "gpu" else None
+        device = {"device": settings.device} | ({} if problem is None else {"problem": problem})
+        device_lines = [f"device: {settings.device}", *([] if problem is None else [f"  {problem}"])]
+        if settings.device == "auto":
+            estimates = estimate_devices(piped, events, right, time, type_, options)
+            if estimates is not None:
+                device, device_lines = device | estimates.data, estimates.lines
     first = [number for number, one in enumerate(piped.operators) if not isinstance(one.task, FilterPlan)]
     told = []
     for number, operator in enumerate(piped.operators):
         leading = not first or number <= first[0]
         told.append(_tell(operator, leading, number == 0, stages[number] if stages else None))
     if format == "json":
-        device = {} if computed is None else computed.data()
         return json.dumps({"operators": [asdict(one) for one in told], **chain, **device}, indent=2)
     lines = [line for one in told for line in one.lines()]
     lines += [f"{name}: {value or 'no key, so in one place'}" for name, value in chain.items()]
-    return "\n".join(lines + ([] if computed is None else computed.lines()))
+    return "\n".join([*lines, *device_lines])
+
+
+def _find_problem(events: Any) -> str | None:
+    """What is missing for a run on a card in this process; tasks of Spark have cards of their own, if any."""
+    if places.is_spark(events) or places.is_read_by_tasks(events):
+        return None
+    from trendweave.programs.operators.resident import find_missing_card
+
+    return find_missing_card()
 
 
 def _tell(operator: Operator, leading: bool, first: bool, stage: Stage | None) -> Told:

@@ -11,8 +11,7 @@ from trendweave.language.operator_texts import read_condition, read_outputs
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import problem_at, without_places
 from trendweave.operators.operator import Operator
-from trendweave.operators.texts import aggregate_text, filter_text, join_text
-from trendweave.operators.windows import choose_window, read_window
+from trendweave.operators.texts import aggregate_text, choose_window, filter_text, join_text, read_window
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, Window, output_name
 from trendweave.queries import Query, check_bound, query
 

@@ -13,7 +13,7 @@ from trendweave.language.syntax_errors import span_of
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.operators.making import filter, make_aggregate, make_join, match
 from trendweave.operators.operator import Chain, Operator
-from trendweave.operators.windows import read_window
+from trendweave.operators.texts import read_window
 from trendweave.planning.operator_plans import TimeSpan, Window
 
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|`(?:[^`]|``)*`|--[^\n]*|/\*[\s\S]*?\*/|[^\W\d]\w*|\d[\w.]*|\S""")

@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 from trendweave import places
 from trendweave.errors import DataError, Problem, raise_problems
-from trendweave.events import TypeColumn, schema_of
+from trendweave.events import AUTO, TypeColumn, schema_of
 from trendweave.operators.binding import Asked, refuse_right, refuse_store_beside
 from trendweave.operators.on_spark import run_on_spark
-from trendweave.operators.on_store import ask_store, run_on_store
 from trendweave.planning.checks.operators import check_sides
-from trendweave.planning.operator_plans import FilterPlan, JoinPlan
+from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan
+from trendweave.queries import Query, store_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from trendweave.operators.operator import Piped
-    from trendweave.programs.operators.stages import Stage
+    from trendweave.programs.operators.chain import Stage
     from trendweave.rows.given_times.reading import TimeReading
     from trendweave.runners.auto.telling import ToldEstimates
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Settings
     from trendweave.runners.session import PushSession
+    from trendweave.store.event_store import EventStore
 
 Options = Mapping[str, Any]
 
@@ -120,7 +121,7 @@ def bind_stages(
 
 def chain_of(stages: tuple[Stage, ...]) -> dict[str, Any]:
     """What is told of all operators together: what brings events together on a stream."""
-    from trendweave.programs.operators.stages import shared_keys
+    from trendweave.programs.operators.chain import shared_keys
 
     stateful = next((number for number, stage in enumerate(stages) if not stage.is_filter), None)
     told: dict[str, Any] = {}
@@ -222,3 +223,104 @@ def _columns_as_they_came(piped: Piped, events: Any, time: str, options: Options
 
 def _unchanged(rows: Any) -> Any:
     return rows
+
+
+#: Options that say how the store is read.
+_OF_STORES = ("between", "using", "spark")
+
+
+def run_on_store(
+    piped: Piped, store: EventStore, right: Any, time: str, type_: TypeColumn, options: Mapping[str, Any]
+) -> Any:
+    """Rows as an Arrow table; with a session of Spark as a DataFrame.
+
+    Raises:
+        OptionError: There is another table.
+    """
+    if right is not None:
+        raise refuse_store_beside(both=places.is_store(right))
+    from trendweave.runners.options import Place
+
+    spark = options.get("spark")
+    asked = ask_store(piped, store, time, type_)
+    settings = asked.settings(Place.STORE, options, None if spark is None else places.settings_of_session(spark))
+    asked.check(store.schema)
+    later = {name: value for name, value in options.items() if name not in _OF_STORES}
+    first = asked.operators[0].task
+    if isinstance(first, Query):
+        return _run_behind(asked, first.run(store, time, type_, **options), later)
+    if spark is not None:
+        return run_on_spark(asked, store.to_spark(spark, between=settings.between), later)
+    if isinstance(first, AggregatePlan):
+        rows = _aggregate(asked, store, settings)
+        if rows is not None:
+            return _run_behind(asked, rows, later)
+    from trendweave.store.operators.reading import read_for_filters
+
+    read = asked.bind(store.schema, settings).needs.read
+    return places.run(asked, read_for_filters(store, asked.leading_filters, read, settings), later)
+
+
+def ask_store(piped: Piped, store: EventStore, time: str, type_: TypeColumn) -> Asked:
+    """The operators, with the columns of time and type that the store knows."""
+    asked = Asked(piped.operators, store_time(store, time), type_)
+    return asked if store.type is None else replace(asked, usual_type=store.type)
+
+
+def _aggregate(asked: Asked, store: EventStore, settings: Settings) -> pa.Table | None:
+    """Rows of aggregates of windows, where the store can tell them."""
+    from trendweave.programs.operators.windows.program import WindowAggregates
+    from trendweave.store.operators.windows import windows_on_store
+
+    program = asked.bind_one(0, store.schema, settings).program
+    assert isinstance(program, WindowAggregates)
+    return windows_on_store(program, store, settings)
+
+
+def _run_behind(asked: Asked, rows: Any, options: Mapping[str, Any]) -> Any:
+    """The operators behind the first one, on its rows."""
+    if len(asked.operators) == 1:
+        return rows
+    others = asked.behind(1)
+    return run_on_spark(others, rows, options) if places.is_spark(rows) else places.run(others, rows, options)
+
+
+def find_order(
+    piped: Piped, events: Any, right: Any, options: Mapping[str, Any], time: str, type: TypeColumn = AUTO
+) -> Callable[[pa.Table], pa.Table]:
+    """What puts all rows of a run into order; those that one task has made stand in theirs already.
+
+    Args:
+        piped: The operators.
+        events: What they ran on: a DataFrame or a store.
+        right: The events of the right side of a join; None without them.
+        options: Those of the run.
+        time: As in `run`.
+        type: As in `run`.
+    """
+    stages, _ = bind_stages(piped, events, right, time, type, options)
+
+    def order(rows: pa.Table) -> pa.Table:
+        from trendweave.runners.threads.putting_together import arranging
+
+        behind = len(stages)
+        while behind > 1 and stages[behind - 1].is_filter:
+            behind -= 1
+        # Filters behind the last other operator order rows by time, and leave those of one time as they are.
+        last = [*stages[behind - 1 : behind], *stages[behind:][-1:]]
+        task = piped.operators[behind - 1].task
+        if isinstance(task, Query):
+            rows = _by_window_and_group(rows, task)
+            last = last[1:]
+        for stage in last:
+            arrange = arranging(stage.program, by_time=False)
+            rows = rows if arrange is None else arrange(rows)
+        return rows
+
+    return order
+
+
+def _by_window_and_group(rows: pa.Table, query: Query) -> pa.Table:
+    """Rows of a query by the columns that tell them apart, which come first."""
+    names = rows.column_names[: rows.num_columns - query.value_count]
+    return rows.sort_by([(name, "ascending") for name in names]) if names else rows

@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from trendweave.planning.plan import Path
-from trendweave.programs.program import Needs, PartialResults, TimeCut
-from trendweave.results.types import ResultColumn, column_type, result_schema
+from trendweave.programs.preparing import prepare_rows
+from trendweave.programs.program import Program
+from trendweave.results.types import column_type
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import TIME
-from trendweave.rows.times import TimeType, keep_rows_with_time, time_type
+from trendweave.rows.prepared import adopt_rows
+from trendweave.rows.times import TimeType, time_type
 
 #: Before the names of columns of events that are kept.
 _KEPT = "event_"
 
 
-class BoundPlan:
+class BoundPlan(Program):
     """A plan and the columns of its events.
 
     Attributes:
         plan: What is asked.
-        events: The columns of the events.
         time: The column that holds the time.
     """
 
     plan: Any
-    events: pa.Schema
     time: str
-
-    @property
-    def result(self) -> tuple[ResultColumn, ...]:
-        raise NotImplementedError
-
-    @property
-    def shown_keys(self) -> Mapping[Path, str]:
-        """What brings rows together, by its place in prepared rows, as messages call it."""
-        return {}
 
     @property
     def text(self) -> str:
@@ -55,49 +44,12 @@ class BoundPlan:
     def time_type(self) -> TimeType:
         return time_type(self.moment)
 
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return result_schema(self.result)
+    def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
+        return prepare_rows(self.needs, events)
 
-    def partials(self) -> PartialResults | None:
-        return None
-
-    def cut(self, wanted: int | None = None) -> TimeCut | None:
-        return None
-
-    def describe_key(self, rows: pa.Table, row: int) -> str:
-        return describe_key(rows, row, self.shown_keys)
-
-
-def describe_key(rows: pa.Table, row: int, keys: Mapping[Path, str]) -> str:
-    """The values of keys in a row, for messages."""
-    shown = []
-    for (column, *fields), name in keys.items():
-        value = rows.column(column)[row].as_py()
-        for field in fields:
-            value = None if value is None else value[field]
-        shown.append(f"{name}={value}")
-    return ", ".join(shown) or "(none)"
-
-
-def keep_events(events: pa.Table, needs: Needs) -> tuple[pa.Table, Dropped]:
-    """The rows that can play a part by their time and their type, and what was dropped."""
-    assert needs.time is not None, "events have a time"
-    rows = events.num_rows
-    events, null_time = keep_rows_with_time(events, needs.time)
-    if needs.type is None:
-        return events, Dropped(rows, null_time)
-    types = events.column(needs.type)
-
-    def of(names: frozenset[str] | None) -> pa.ChunkedArray:
-        if names is None:
-            return pc.is_valid(types)
-        return pc.is_in(types.cast(pa.string()), pa.array(sorted(names), pa.string()))
-
-    named = pc.sum(of(needs.named_types)).as_py() or 0
-    kept = of(needs.kept_types)
-    dropped = Dropped(rows, null_time, types.null_count, events.num_rows - types.null_count - named)
-    return (events if pc.all(kept).as_py() is not False else events.filter(kept)), dropped
+    def adopt(self, rows: pa.Table) -> pa.Table:
+        """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
+        return adopt_rows(rows, self.moment, self.needs.words)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,38 @@ from trendweave.rows.times import keep_rows_with_time
 _FEW_TYPES = 4
 
 
+def keep_events(needs: Needs, events: pa.Table) -> tuple[pa.Table, Dropped]:
+    """Keep the rows that can play a part by their time and their type, as they came.
+
+    Args:
+        needs: What a program needs of rows.
+        events: Rows as they came.
+
+    Returns:
+        The rows, and what was dropped.
+    """
+    return _keep(needs, events)[:2]
+
+
+def _keep(needs: Needs, events: pa.Table) -> tuple[pa.Table, Dropped, _Types | None]:
+    rows, null_time = events.num_rows, 0
+    if needs.time is not None:
+        events, null_time = keep_rows_with_time(events, needs.time)
+    if needs.type is None:
+        return events, Dropped(rows, null_time), None
+    null_type = events.column(needs.type).null_count
+    if null_type:
+        events = events.filter(pc.is_valid(events.column(needs.type)))
+    flagged = {flag.type for flag in needs.flags if flag is not None and flag.type is not None}
+    asked = flagged | (needs.named_types or set()) | (needs.kept_types or set())
+    types = _Types(events.column(needs.type), asked)
+    other_type = 0 if needs.named_types is None else events.num_rows - types.count(needs.named_types)
+    if needs.kept_types is not None and types.count(needs.kept_types) < events.num_rows:
+        events = events.filter(pa.array(types.of(needs.kept_types)))
+        types = _Types(events.column(needs.type), asked)
+    return events, Dropped(rows, null_time, null_type, other_type), types
+
+
 def prepare_rows(needs: Needs, events: pa.Table, along: Sequence[str] = ()) -> tuple[pa.Table, Dropped]:
     """Keep the rows that can play a part, with the columns that programs read.
 
@@ -31,21 +63,11 @@ def prepare_rows(needs: Needs, events: pa.Table, along: Sequence[str] = ()) -> t
     Returns:
         The rows, and what was dropped.
     """
-    rows = events.num_rows
     events = events.select([name for name in events.column_names if name in needs.read or name in along])
-    null_time = null_type = other_type = 0
-    if needs.time is not None:
-        events, null_time = keep_rows_with_time(events, needs.time)
-    if needs.type is not None and events.column(needs.type).null_count:
-        null_type = events.column(needs.type).null_count
-        events = events.filter(pc.is_valid(events.column(needs.type)))
-    types = None
-    if needs.type is not None:
-        asked = {flag.type for flag in needs.flags if flag is not None} | (needs.named_types or set())
-        types = _Types(events.column(needs.type), [name for name in asked if name is not None])
-        if needs.named_types is not None:
-            other_type = events.num_rows - types.count(needs.named_types)
+    events, dropped, types = _keep(needs, events)
     letters = _find_letters(needs, events, types)
+    kind = np.min_scalar_type((1 << len(needs.flags)) - 1) if needs.narrow else np.uint64
+    letters = letters.astype(kind, copy=False)
     if needs.only_flagged:
         # A row that cannot be read as anything plays no part.
         kept = letters.any(axis=1)
@@ -53,10 +75,9 @@ def prepare_rows(needs: Needs, events: pa.Table, along: Sequence[str] = ()) -> t
             events, letters = events.filter(pa.array(kept)), letters[kept]
     columns: dict[str, pa.ChunkedArray | pa.Array] = {} if needs.time is None else {TIME: events.column(needs.time)}
     words = zip(needs.words, np.ascontiguousarray(letters.T), strict=True)
-    columns |= {name: pa.array(word.view(np.int64)) for name, word in words}
+    columns |= {name: pa.array(word.view(np.int64) if word.dtype == np.uint64 else word) for name, word in words}
     columns |= {name: _compute(expression, events) for name, expression in needs.columns}
     columns |= {name: events.column(name) for name in along}
-    dropped = Dropped(rows, null_time, null_type, other_type)
     return pa.table(columns) if columns else pa.table({}), dropped
 
 
@@ -85,17 +106,22 @@ class _Types:
         """Per row, whether it is of this type."""
         return self._rows[name] if self.names is None else self.named(name)[self.codes]
 
-    def count(self, names: Collection[str]) -> int:
-        """How many rows are of one of these types."""
+    def of(self, names: Collection[str]) -> np.ndarray:
+        """Per row, whether it is of one of these types."""
         found = np.zeros(self._count if self.names is None else len(self.names), np.bool_)
         for name in names:
             found |= self.rows(name) if self.names is None else self.named(name)
-        return int(np.count_nonzero(found if self.names is None else found[self.codes]))
+        return found if self.names is None else found[self.codes]
+
+    def count(self, names: Collection[str]) -> int:
+        """How many rows are of one of these types."""
+        return int(np.count_nonzero(self.of(names)))
 
 
 def _find_letters(needs: Needs, events: pa.Table, types: _Types | None) -> np.ndarray:
-    """The bits of all flags. Where types have numbers, those of flags that the type alone tells are looked up in one
-    search per row, whatever their number; others are brought together eight at a time."""
+    """The bits of all flags, in 8 bits where those are enough. Where types have numbers, those of flags that the type
+    alone tells are looked up in one search per row, whatever their number; others are brought together eight at a
+    time."""
     words = len(needs.words)
     told = np.zeros((0 if types is None or types.names is None else len(types.names), words), np.uint64)
     eights: dict[int, np.ndarray] = {}
@@ -114,10 +140,13 @@ def _find_letters(needs: Needs, events: pa.Table, types: _Types | None) -> np.nd
             shifted = np.left_shift(answer, bit % 8, dtype=np.uint8)
             known = eights.get(bit // 8)
             eights[bit // 8] = shifted if known is None else np.bitwise_or(known, shifted, out=known)
-    packed = zeros((events.num_rows, words * 8), np.uint8)
-    for place, eight in eights.items():
-        packed[:, place] = eight
-    letters = packed.view("<u8").astype(np.uint64, copy=False)
+    if words == 1 and eights.keys() == {0}:
+        letters = eights[0][:, None]
+    else:
+        packed = zeros((events.num_rows, words * 8), np.uint8)
+        for place, eight in eights.items():
+            packed[:, place] = eight
+        letters = packed.view("<u8").astype(np.uint64, copy=False)
     return letters if not told.any() or types is None else letters | told[types.codes]
 
 

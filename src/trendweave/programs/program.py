@@ -9,17 +9,21 @@ merged (`partials`), or piece by piece (`steps`).
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias, TypeGuard
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
 from trendweave.errors import Problem
 from trendweave.language.syntax_tree import Expression
 from trendweave.planning.plan import Path
-from trendweave.results.types import ResultColumn
+from trendweave.results.types import ResultColumn, result_schema
 from trendweave.rows.dropped import Dropped
+
+if TYPE_CHECKING:
+    from trendweave.programs.shared.program import Shared
 
 #: The kernels that a program calls, for places that compile them once per machine.
 Work: TypeAlias = Literal["aggregates", "trends", "intervals", "shared", "folded", "windows", "joins"]
@@ -72,6 +76,7 @@ class Needs:
         columns: Prepared columns by name, with the row expressions that fill them.
         flags: One bit per row each; None for one that is set later.
         words: The columns that hold the flags, 64 in each.
+        narrow: Whether flags are kept in as few bits as they need.
         only_flagged: Rows without any flag are dropped.
         together: Attributes of prepared rows by which rows meet in one place.
         families: Where rows meet in several ways, each row is copied for each of these that takes it, with the mark of
@@ -89,6 +94,7 @@ class Needs:
     columns: tuple[tuple[str, Expression], ...] = ()
     flags: tuple[Flag | None, ...] = ()
     words: tuple[str, ...] = ()
+    narrow: bool = False
     only_flagged: bool = False
     together: tuple[Path, ...] = ()
     families: tuple[Family, ...] = ()
@@ -99,6 +105,15 @@ class Needs:
     def own_keys(self) -> tuple[Path, ...]:
         """Keys that prepared rows have by themselves: those of several families are columns of a shuffle."""
         return self.together if len(self.families) <= 1 else ()
+
+
+@dataclass(frozen=True, slots=True)
+class TieKeys:
+    """What events of one partition have in common, as attributes of prepared rows, with columns that order events of
+    one time; those of `known` must not be NULL."""
+
+    keys: tuple[Path, ...]
+    known: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,26 +159,24 @@ class Output:
         return Output(iter(table.to_batches()))
 
 
-class PartialResults(Protocol):
-    """Results in parts, where what belongs to one row of the result is spread over several places."""
+@dataclass(frozen=True, slots=True)
+class PartialResults:
+    """Results in parts, where what belongs to one row of the result is spread over several places.
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of a part."""
+    Attributes:
+        schema: The columns of a part.
+        together: Columns of a part by which parts meet; none: all parts meet in one place.
+        compute: Gives the part of some rows.
+        merge: Gives the result rows of all parts that meet in one place.
+        of_stretches: Whether rows come in stretches of time, any way they are cut, and not by what `Needs.together`
+            says.
+    """
 
-    @property
-    def together(self) -> tuple[str, ...]:
-        """Columns of a part by which parts meet; none: all parts meet in one place."""
-
-    @property
-    def of_stretches(self) -> bool:
-        """Whether rows come in stretches of time, any way they are cut, and not by what `Needs.together` says."""
-
-    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        """The part of some rows."""
-
-    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        """Result rows of all parts that meet in one place."""
+    schema: pa.Schema
+    together: tuple[str, ...]
+    compute: Callable[[pa.Table, Scope], pa.Table]
+    merge: Callable[[pa.Table, Scope], pa.Table]
+    of_stretches: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,91 +187,85 @@ class Step:
     carry: Carry = field(default_factory=dict)
 
 
-class Timing(Protocol):
-    """When a program piece by piece has something to do, and with which rows. Rows that wait are the place's; what
-    outlives rows is the carry. Times and watermarks are in steps of the time column; a watermark of None is the end of
-    all events."""
-
-    @property
-    def pane(self) -> int | None:
-        """Rows are kept and let go by panes of so many steps; None where any time can be a border."""
-
-    @property
-    def carries(self) -> bool:
-        """Whether there is ever anything in the carry."""
-
-    @property
-    def folds(self) -> bool:
-        """Whether a step takes rows that the watermark has passed into the carry, so that they need not wait for a
-        window to close: a step is then worth taking whenever the watermark has moved, also before anything is due."""
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        """The watermark at which there is something to do next, for rows between these times; None for never."""
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        """The times, from and up to but without, of the rows that `step` has to see."""
-
-    def keeps_from(self, watermark: int) -> int:
-        """The time from which rows are needed after a step; a border of panes."""
-
-    def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
-        """The times, from and up to but without, of the rows that `peek` has to see."""
-
-
-class Steps(Timing, Protocol):
-    """A program piece by piece."""
-
-    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        """Move the watermark from `before`, over waiting rows of the times that `reads` says."""
-
-    def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
-        """Current rows of what is still open and changed by rows between these times."""
-
-
 #: Before and after all times, which have 64 bits.
 FIRST, LAST = -(2**63), 2**63
 
 
-class UpToWatermark:
-    """What steps have in common that take rows as soon as the watermark has passed them, so that no windows wait for
-    others and there are no earlier rows to look at."""
+class Steps:
+    """A program piece by piece: when it has something to do, and with which rows. Rows that wait are the place's; what
+    outlives rows is the carry. Times and watermarks are in steps of the time column; a watermark of None is the end of
+    all events.
+
+    Where nothing else is said, rows are taken as soon as the watermark has passed them, so that no windows wait for
+    others and there are no earlier rows to look at.
+    """
 
     __slots__ = ()
 
     @property
     def pane(self) -> int | None:
+        """Rows are kept and let go by panes of so many steps; None where any time can be a border."""
         return None
 
     @property
+    def carries(self) -> bool:
+        """Whether there is ever anything in the carry."""
+        return False
+
+    @property
     def folds(self) -> bool:
+        """Whether a step takes rows that the watermark has passed into the carry, so that they need not wait for a
+        window to close: a step is then worth taking whenever the watermark has moved, also before anything is due."""
         return False
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        """The watermark at which there is something to do next, for rows between these times; None for never."""
         return None if waiting is None else waiting[0] + 1
 
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
+        """The times, from and up to but without, of the rows that `step` has to see."""
         return FIRST, LAST if watermark is None else watermark
 
     def keeps_from(self, watermark: int) -> int:
+        """The time from which rows are needed after a step; a border of panes."""
         return watermark
 
+    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        """Move the watermark from `before`, over waiting rows of the times that `reads` says."""
+        raise NotImplementedError
+
     def looks_at(self, changed: tuple[int, int], before: int | None) -> tuple[int, int]:
+        """The times, from and up to but without, of the rows that `peek` has to see."""
         return 0, 0
 
     def peek(self, rows: pa.Table, changed: tuple[int, int], before: int | None) -> Iterable[pa.RecordBatch]:
+        """Current rows of what is still open and changed by rows between these times."""
         return ()
 
 
+def describe_key(rows: pa.Table, row: int, keys: Mapping[Path, str]) -> str:
+    """The values of keys in a row, for messages."""
+    shown = []
+    for (column, *names), key in keys.items():
+        value = rows.column(column)[row].as_py()
+        for name in names:
+            value = None if value is None else value[name]
+        shown.append(f"{key}={value}")
+    return ", ".join(shown) or "(none)"
+
+
 class Program(Protocol):
-    """A plan bound to the columns of some events: the same object in every place."""
+    """A plan bound to the columns of some events: the same object in every place.
+
+    Attributes:
+        events: The columns of the events that it is bound to.
+    """
+
+    events: pa.Schema
 
     @property
     def text(self) -> str:
         """The query, for messages."""
-
-    @property
-    def events(self) -> pa.Schema:
-        """The columns of the events that it is bound to."""
 
     @property
     def work(self) -> Work:
@@ -269,12 +276,18 @@ class Program(Protocol):
         """What a place does before rows come."""
 
     @property
+    def tie_keys(self) -> TieKeys | None:
+        """What events of one time are told apart by; None where nothing depends on which of them comes first."""
+        return None
+
+    @property
     def result(self) -> tuple[ResultColumn, ...]:
         """The columns of the result."""
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The same as an Arrow schema."""
+        return result_schema(self.result)
 
     @property
     def moment(self) -> pa.DataType:
@@ -295,10 +308,12 @@ class Program(Protocol):
 
     def partials(self) -> PartialResults | None:
         """Where results of several places have to be merged; None where rows that meet are enough."""
+        return None
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """Chunks of time, for a place that asks for more tasks; `wanted` is a length in nanoseconds. None where time
         cannot be cut."""
+        return None
 
     def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
         """The same piece by piece; None where nothing is final before the end. `in_parts` gives parts to be merged.
@@ -307,39 +322,17 @@ class Program(Protocol):
     def problems_of_early_rows(self) -> list[Problem]:
         """Why rows of what is still open cannot be shown; none where they can."""
 
+    @property
+    def shown_keys(self) -> Mapping[Path, str]:
+        """What brings rows together, by its place in prepared rows, as messages call it."""
+        return {}
+
     def describe_key(self, rows: pa.Table, row: int) -> str:
         """What tells the rows that meet with this one from others, for messages."""
+        return describe_key(rows, row, self.shown_keys)
 
 
-class Changeable(Program, Protocol):
-    """What programs of several queries have besides: their queries come and go while a state lives on. The record of
-    the program that made a state tells another one how to go on with it."""
-
-    @property
-    def record(self) -> str:
-        """The queries, and since when each is there; kept with every state."""
-
-    @property
-    def never_closing(self) -> tuple[str, ...]:
-        """The names of queries of which nothing is final before the end."""
-
-    def lasting(self) -> Changeable:
-        """The same with rows that hold enough to be rewritten for other queries."""
-
-    def going_on(self, record: str, came: int | None) -> Changeable:
-        """The same after a program with this record: queries that it had go on, others are there since `came`, in steps
-        of the time column (None: nothing has come yet)."""
-
-    def settled(self, watermark: int) -> Changeable:
-        """The same where nothing is open any more that began before some query came; often this very object."""
-
-    def rewrite(self, rows: pa.Table) -> pa.Table:
-        """Rows of a lasting program as rows of this one."""
-
-    def still_carried(self, carry: Carry) -> Carry:
-        """Without what belonged to queries that are gone."""
-
-
-def is_changeable(program: Program) -> TypeGuard[Changeable]:
-    """Whether queries of a program come and go. Its class tells, so that nothing is computed."""
+def is_shared(program: Program) -> TypeGuard[Shared]:
+    """Whether a program is that of a workload, whose queries come and go while a state lives on. It is told without
+    importing that class, which not everybody needs."""
     return hasattr(type(program), "going_on")

@@ -17,7 +17,6 @@ from trendweave.language.durations import read_duration
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.programs.trends.detection import (
-    DEFAULTS,
     LIMITS,
     MAX_TRENDS,
     MEMORY,
@@ -25,6 +24,7 @@ from trendweave.programs.trends.detection import (
     Detection,
     Limits,
     Strategy,
+    Wishes,
 )
 from trendweave.results.types import NUMBERS, Numbers
 from trendweave.rows.given_times.options import read_time_options
@@ -218,16 +218,13 @@ _OF_OPERATORS: dict[Place, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Wishes):
     """All options of a run, checked, with defaults where nothing was given.
 
     `chunks` is "auto", "off", or the length of a chunk of time in nanoseconds. `metrics` is the name of counts on a
     stream, `observation` what gets them elsewhere.
     """
 
-    numbers: Numbers = "decimal"
-    detection: Detection = DEFAULTS
-    device: Device = "cpu"
     chunks: Literal["auto", "off"] | int = "auto"
     exchange: Exchange = "auto"
     rows_at_once: int = 1_000_000
@@ -246,9 +243,7 @@ class Settings:
     using: Using = "auto"
     spark: Any = None
     times: TimeReading = AS_THEY_ARE
-    order_by: tuple[str, ...] = ()
     rule_columns: tuple[RuleColumn, ...] = ()
-    limits: Limits = LIMITS
 
 
 _DEFAULTS = Settings()

@@ -16,7 +16,7 @@ from trendweave.cli.run_store import open_any, read_bounds
 from trendweave.cli.terminal import print_table
 from trendweave.cli.trend_text import write_lists_as_text
 from trendweave.consoles import make_console
-from trendweave.operators.row_order import find_order
+from trendweave.operators.running import find_order
 from trendweave.rows.given_times.result_times import check_result_times
 
 if TYPE_CHECKING:

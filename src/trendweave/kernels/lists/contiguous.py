@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from trendweave.kernels.lists.folds import Fold, FoldText, Loop, load_loop
+from trendweave.kernels.lists.folds import Fold, FoldText, Loop, cells_at, load_loop
 from trendweave.kernels.loops.text import Text
 
 #: Larger than every row: no end can be reached.
@@ -147,9 +147,6 @@ def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: 
     takes += ["found_range", "found_last", *["ahead"] * looks_ahead, *["until"] * has_until]
     takes += ["starts", "variables"] if folds is None else [*folding.takes, "stack", "stack_real", "whole", "real"]
 
-    def stack(depth: str):
-        return lambda array, cell: f"{'stack' if array == 'whole' else 'stack_real'}[{cell}, {depth}]"
-
     save = "place[0], place[1], place[2], place[3], place[4] = r, first, begun, depth, {}"
     stop = "stop = min(high[r], until[first])" if has_until else "stop = high[r]"
     with text.block_of("walk_contiguous", tuple(takes)):
@@ -178,8 +175,8 @@ def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: 
                         with text.block("if ahead[first, now] >= stop"):
                             text.put("continue")
                     text.put("depth, arrived = 1, 1", "state[0] = now")
-                    folding.begin(stack("0"))
-                    folding.grow(stack("0"), "first", "VARIABLE[now]")
+                    folding.begin(cells_at("stack", "stack_real", "0"))
+                    folding.grow(cells_at("stack", "stack_real", "0"), "first", "VARIABLE[now]")
                 text.put("now = state[depth - 1]")
                 with text.block("if arrived"):
                     with text.block("if IS_FINAL[now] and first + depth > ends_from[r]"):
@@ -191,7 +188,7 @@ def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: 
                             with text.block("for i in range(depth)"):
                                 text.put("variables[used + i] = VARIABLE[state[i]]")
                             text.put("used += depth", "starts[trends + 1] = used")
-                        folding.copy(stack("depth - 1"), lambda array, cell: f"{array}[{cell}, trends]")
+                        folding.copy(cells_at("stack", "stack_real", "depth - 1"), cells_at("whole", "real", "trends"))
                         text.put("trends += 1")
                     text.put("arrived = 0", "left[depth - 1] = 0")
                     with text.block("if first + depth < stop"):
@@ -204,8 +201,8 @@ def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: 
                     text.put("t += 1")
                 with text.block_if("ahead[first + depth, TARGET[t]] < stop" if looks_ahead else None):
                     text.put("state[depth] = TARGET[t]")
-                    folding.copy(stack("depth - 1"), stack("depth"))
-                    folding.grow(stack("depth"), "first + depth", "VARIABLE[TARGET[t]]")
+                    folding.copy(cells_at("stack", "stack_real", "depth - 1"), cells_at("stack", "stack_real", "depth"))
+                    folding.grow(cells_at("stack", "stack_real", "depth"), "first + depth", "VARIABLE[TARGET[t]]")
                     text.put("depth += 1", "arrived = 1")
             text.put("r += 1", "first = -1")
         text.put(save.format(0), "return trends")

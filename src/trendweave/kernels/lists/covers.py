@@ -174,15 +174,6 @@ def make_covers(graph: TrendGraph, pair: np.ndarray, partition: np.ndarray, dept
     )
 
 
-@inlined_late
-def is_covered(graph, covers, window, vertices, low, high, marks):
-    """Whether a longer trend of a window passes all events of a path, whose vertices are low:high."""
-    pass_end(graph, covers, window, vertices[high - 1], marks)
-    for i in range(high - 2, low - 1, -1):
-        pass_step(graph, covers, vertices[i], vertices[i + 1], high - 1 - i)
-    return not is_complete(graph, covers, window, vertices[low], high - low, marks)
-
-
 @outer
 def find_covered(graph, steps, covers, walk, vertices, starts, own, first, last):
     """Which trends are part of a longer one that stands in another window.
@@ -211,9 +202,11 @@ def find_covered(graph, steps, covers, walk, vertices, starts, own, first, last)
         for i in range(count):
             trend = active[i]
             if own[trend] != window:
-                covered[trend] = is_covered(
-                    graph, covers, window, vertices, starts[trend], starts[trend + 1], walk.marks
-                )
+                at, end = starts[trend], starts[trend + 1] - 1
+                pass_end(graph, covers, window, vertices[end], walk.marks)
+                for depth in range(1, end - at + 1):
+                    pass_step(graph, covers, vertices[end - depth], vertices[end - depth + 1], depth)
+                covered[trend] = not is_complete(graph, covers, window, vertices[at], end - at + 1, walk.marks)
             if not covered[trend] and last[trend] > window:
                 active[kept] = trend
                 kept += 1

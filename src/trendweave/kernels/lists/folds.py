@@ -137,6 +137,11 @@ def _count_cells(shape: Sequence[Fold]) -> tuple[int, int]:
 Cell = Callable[[str, int], str]
 
 
+def cells_at(whole: str, real: str, place: str) -> Cell:
+    """The cells of a place in two arrays."""
+    return lambda kind, cell: f"{whole if kind == 'whole' else real}[{cell}, {place}]"
+
+
 class FoldText:
     """Writes folds into a loop."""
 
@@ -211,6 +216,6 @@ def _fold_loop(shape: tuple[Fold, ...]) -> Loop:
             with text.block("for i in range(starts[trend], starts[trend + 1])"):
                 text.put("row, variable = rows[i], variables[i]")
                 folds.grow(local, "row", "variable")
-            folds.copy(local, lambda array, place: f"{array}[{place}, trend]")
+            folds.copy(local, cells_at("whole", "real", "trend"))
         text.put("return 0")
     return load_loop(text, "fold_trends", takes)

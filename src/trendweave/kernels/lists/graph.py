@@ -190,7 +190,6 @@ class Steps(NamedTuple):
     guards: np.ndarray  # int64[., n]: ticks before which predecessors of a row are out
     pairs: np.ndarray  # int64[., 4]: columns of the codes of both rows, where their answers begin, and width of a line
     answers: np.ndarray
-    variable: np.ndarray  # int64[q]
     selection: int
 
 
@@ -234,7 +233,6 @@ def flatten_steps(template: Template, conditions: Sequence | None, selection: Se
         guards.matrix(count),
         np.array(pairs, np.int64).reshape(len(pairs), 4),
         np.concatenate(answers),
-        np.asarray(template.state_variable, np.int64),
         int(selection),
     )
 

@@ -31,24 +31,17 @@ LARGE = 2.0**SHIFT
 _NO_TRACE = -1500
 
 
-class Scaled(NamedTuple):
-    """Numbers `number * 2**exponent`."""
+class Ways(NamedTuple):
+    """The number of ways from a beginning, `number * 2**exponent`: to each vertex of a window, then the total over all
+    ends, and then to all vertices of each state so far."""
 
     number: np.ndarray
     exponent: np.ndarray
 
 
-class Ways(NamedTuple):
-    """The number of ways from a beginning: to each vertex of a window, the last entry being the total over all ends,
-    and to all vertices of each state so far."""
-
-    vertex: Scaled
-    state: Scaled
-
-
 def new_ways(size: int, states: int) -> Ways:
     """Make room for the ways to so many vertices."""
-    return Ways(*(Scaled(np.zeros(count), np.zeros(count, np.int64)) for count in (size + 1, states)))
+    return Ways(np.zeros(size + 1 + states), np.zeros(size + 1 + states, np.int64))
 
 
 def is_free(steps: Steps) -> bool:
@@ -81,23 +74,19 @@ def add_scaled(number, exponent, other, other_exponent):
 
 
 @inlined_late
-def add_to_state(ways, state, place):
-    """Add the ways to a vertex to those of its state."""
-    sums, vertex = ways.state, ways.vertex
-    sums.number[state], sums.exponent[state] = add_scaled(
-        sums.number[state], sums.exponent[state], vertex.number[place], vertex.exponent[place]
-    )
+def add_ways(ways, number, exponent, place):
+    """Add the ways of a place to a number."""
+    return add_scaled(number, exponent, ways.number[place], ways.exponent[place])
 
 
 @inlined_late
-def sum_states(steps, state, sums, number):
-    """Add the sums of the states that lead to one."""
+def sum_states(steps, state, ways, total, number):
+    """Add the ways of the states that lead to one."""
     exponent = np.int64(0)
     if steps is None:
         return number, exponent
     for i in range(steps.incoming_starts[state], steps.incoming_starts[state + 1]):
-        s = steps.source[steps.incoming[i]]
-        number, exponent = add_scaled(number, exponent, sums.number[s], sums.exponent[s])
+        number, exponent = add_ways(ways, number, exponent, total + 1 + steps.source[steps.incoming[i]])
     return number, exponent
 
 
@@ -105,9 +94,7 @@ def sum_states(steps, state, sums, number):
 def count_ways(graph, steps, bounds, free, marks, ways):
     """Ways to each vertex of a window, and the total. `free`: sums per state do, edges are not looked at."""
     low, high = bounds
-    vertex, sums = ways.vertex, ways.state
-    sums.number[:] = 0.0
-    sums.exponent[:] = 0
+    last = graph.row.size
     done = low
     total, total_exponent = 0.0, np.int64(0)
     for v in range(low, high):
@@ -115,21 +102,21 @@ def count_ways(graph, steps, bounds, free, marks, ways):
         number, exponent = 1.0 if marks[v] & BEGIN else 0.0, np.int64(0)
         if free:
             while graph.tick[done] < graph.tick[v]:
-                add_to_state(ways, graph.state[done], done)
+                at = last + 1 + graph.state[done]
+                ways.number[at], ways.exponent[at] = add_ways(ways, ways.number[at], ways.exponent[at], done)
                 done += 1
-            number, exponent = sum_states(steps, graph.state[v], sums, number)
+            number, exponent = sum_states(steps, graph.state[v], ways, last, number)
         else:
             cursor = last_before(graph, v, low)
             while True:
                 cursor, u = step_back(graph, steps, v, cursor, low)
                 if u < 0:
                     break
-                number, exponent = add_scaled(number, exponent, vertex.number[u], vertex.exponent[u])
-        vertex.number[v], vertex.exponent[v] = number, exponent
+                number, exponent = add_ways(ways, number, exponent, u)
+        ways.number[v], ways.exponent[v] = number, exponent
         if marks[v] & FINISH and number > 0.0:
             total, total_exponent = add_scaled(total, total_exponent, number, exponent)
-    last = vertex.number.size - 1
-    vertex.number[last], vertex.exponent[last] = total, total_exponent
+    ways.number[last], ways.exponent[last] = total, total_exponent
 
 
 @inlined_late
@@ -163,17 +150,14 @@ def next_option(graph, steps, v, cursor, low, marks):
 
 
 @inlined_late
-def draw(graph, steps, bounds, marks, path, vertex, key):
-    """One trend, from its last vertex back, into the path. Returns its length.
-
-    vertex  the ways to each vertex
-    """
+def draw(graph, steps, bounds, marks, path, ways, key):
+    """One trend, from its last vertex back, into the path. Returns its length."""
     low, high = bounds
-    at, depth = vertex.number.size - 1, 0
+    at, depth = np.int64(graph.row.size), 0
     v = np.int64(-1)
     while True:
-        exponent = vertex.exponent[at]
-        left = np.float64(random_bits(key, depth)) * 2.0**-64 * vertex.number[at]
+        exponent = ways.exponent[at]
+        left = np.float64(random_bits(key, depth)) * 2.0**-64 * ways.number[at]
         if v >= 0 and marks[v] & BEGIN:
             left -= rescale(1.0, np.int64(0), exponent)
             if left < 0.0:
@@ -184,9 +168,9 @@ def draw(graph, steps, bounds, marks, path, vertex, key):
             cursor, u = next_option(graph, steps, v, cursor, low, marks)
             if u < 0:
                 break
-            if vertex.number[u] > 0.0:
+            if ways.number[u] > 0.0:
                 before = u
-                left -= rescale(vertex.number[u], vertex.exponent[u], exponent)
+                left -= rescale(ways.number[u], ways.exponent[u], exponent)
         if before < 0:  # sums that were rounded up leave a little more than there is
             return depth
         path[depth] = before
@@ -201,7 +185,7 @@ def draw_many(graph, steps, bounds, walk, ways, keys, starts, vertices):
     starts[0] = 0
     while drawn < keys.size and drawn < starts.size - 1 and used + (bounds[1] - bounds[0]) <= vertices.size:
         heed_stop()
-        depth = draw(graph, steps, bounds, walk.marks, walk.path, ways.vertex, keys[drawn])
+        depth = draw(graph, steps, bounds, walk.marks, walk.path, ways, keys[drawn])
         write_path(walk.path, depth, vertices, used)
         used += depth
         drawn += 1
@@ -221,7 +205,7 @@ class WindowSampler:
         low, high = find_bounds(graph, np.array([segment]), np.array([window]))
         self.graph, self.steps, self.bounds, self.walk = graph, steps, (int(low[0]), int(high[0])), new_walk(graph)
         mark_window(graph, steps, window, *self.bounds, mode, self.walk.marks, self.walk.longest)
-        self.ways = new_ways(graph.row.size, 0 if steps is None else steps.variable.size)
+        self.ways = new_ways(graph.row.size, 0 if steps is None else steps.outgoing_starts.size - 1)
         free = steps is not None and is_free(steps)
         count_ways(graph, steps, self.bounds, free, self.walk.marks, self.ways)
 

@@ -20,7 +20,7 @@ from functools import lru_cache
 import numpy as np
 
 from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT, Rule
-from trendweave.kernels.lists.folds import Fold, FoldText, Loop, load_loop
+from trendweave.kernels.lists.folds import Fold, FoldText, Loop, cells_at, load_loop
 from trendweave.kernels.loops.text import Text
 
 #: The last tick at which no trend may begin, where all may: before every tick.
@@ -51,16 +51,12 @@ class TakeShape:
         return not self.rule.by_window
 
 
-def _cells(array: str, real: str, place: str):
-    return lambda kind, cell: f"{array if kind == 'whole' else real}[{cell}, {place}]"
-
-
 def _ahead(place: str):
-    return _cells("ahead", "ahead_real", place)
+    return cells_at("ahead", "ahead_real", place)
 
 
 def _stack(depth: str):
-    return _cells("stack", "stack_real", depth)
+    return cells_at("stack", "stack_real", depth)
 
 
 class _Writer:
@@ -292,10 +288,10 @@ class _Writer:
             self.leave()
         if shape.folds:
             with text.block_if("best_how < 0" if shape.judged else None):
-                folds.copy(_ahead("best"), _cells("whole", "real", "trends"))
+                folds.copy(_ahead("best"), cells_at("whole", "real", "trends"))
             if shape.judged:
                 with text.block("else"):
-                    folds.copy(_stack("depth - 1"), _cells("whole", "real", "trends"))
+                    folds.copy(_stack("depth - 1"), cells_at("whole", "real", "trends"))
         else:
             with text.block("for i in range(depth)"):
                 text.put("vertices[used + i] = path[i]")
@@ -339,7 +335,7 @@ class _Writer:
                         text.put("continue")
                     text.put("start_key[found], start_vertex[found] = entry * (tick.size + 1) + v, v")
                     text.put("start_window[found], start_end[found], start_how[found] = window, last, how")
-                    now = _cells("whole", "real", "found")
+                    now = cells_at("whole", "real", "found")
                     if folds.shape and from_first:
                         folds.begin(now)
                         text.put("w = v")
@@ -372,7 +368,7 @@ class _Writer:
                         with text.block("if used == found_start.size"):
                             text.put("return used")
                         text.put("found_start[used], found_number[used], found_end[used] = s, number, path[depth - 1]")
-                        folds.copy(_stack("depth - 1"), _cells("whole", "real", "used"))
+                        folds.copy(_stack("depth - 1"), cells_at("whole", "real", "used"))
                         text.put("came[s] += 1", "used += 1")
                     text.put("number += 1")
                     self.advance()

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.planning.interval_plan import OutputColumn
-from trendweave.programs.intervals.rows import IntervalRows
+from trendweave.programs.intervals.situations import IntervalRows
 from trendweave.programs.operators.measured import as_column
 from trendweave.programs.operators.windows.aggregates import MovingHere, read_column
 from trendweave.programs.operators.windows.edges import WindowEdges
@@ -84,19 +84,14 @@ def too_large(output: OutputColumn) -> ExecutionError:
 
 def _compact(stretches: Stretches) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The rows that stretches cover, those with one beginning once, and the stretches as places among them."""
-    if not stretches.first.size:
-        nothing = np.empty(0, np.int64)
-        return nothing, nothing, nothing
-    new = np.ones(stretches.first.size, np.bool_)
-    new[1:] = stretches.first[1:] != stretches.first[:-1]
-    group = np.cumsum(new) - 1
-    begins = stretches.first[new]
-    last_of_group = np.append(np.flatnonzero(new)[1:], new.size) - 1
-    lengths = stretches.cut[last_of_group] - begins
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    read = np.arange(int(offsets[-1])) - np.repeat(offsets[:-1] - begins, lengths)
-    first = offsets[:-1][group]
-    return read, first, first + (stretches.cut - stretches.first)
+    counts = stretches.cut - stretches.first
+    longest = np.ones(counts.size, np.bool_)
+    longest[:-1] = stretches.first[1:] != stretches.first[:-1]
+    begins, lengths = stretches.first[longest], counts[longest]
+    offsets = np.cumsum(lengths) - lengths
+    read = np.arange(int(lengths.sum())) + np.repeat(begins - offsets, lengths)
+    first = np.repeat(offsets, np.diff(np.flatnonzero(longest), prepend=-1))
+    return read, first, first + counts
 
 
 def _picked(function: str, column: pa.Array, time: np.ndarray, first: np.ndarray, cut: np.ndarray) -> np.ndarray:

@@ -9,16 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.language.syntax_tree import Attribute
-from trendweave.planning.plan import Path
+from trendweave.language.syntax_tree import Attribute, Expression
+from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, OperatorPlan
+from trendweave.planning.plan import Path, SessionWindow
+from trendweave.planning.situated_plan import QueryPlan
+from trendweave.programs.bind import bind
 from trendweave.programs.carry import carry_of, name_carry
+from trendweave.programs.intervals.program import IntervalMatches
 from trendweave.programs.operators.filter import KeptEvents
-from trendweave.programs.operators.stages import Stage, result_of, shared_keys
+from trendweave.programs.operators.joins.program import bind_join
+from trendweave.programs.operators.windows.program import bind_windows
 from trendweave.programs.program import (
     EVERYTHING,
     NO_CARRY,
@@ -31,13 +37,167 @@ from trendweave.programs.program import (
     Step,
     Steps,
     TimeCut,
-    UpToWatermark,
     Work,
 )
-from trendweave.results.types import ResultColumn, result_schema
+from trendweave.programs.situated import InSituations, SituatedSteps
+from trendweave.programs.trends.bound import BoundTrends
+from trendweave.programs.trends.detection import Wishes
+from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_steps, keep_rows_with_time, time_type
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """An operator of a chain.
+
+    Attributes:
+        program: Bound to the rows of the operator before.
+        keys: Columns that its rows keep: by their names in its events, how its rows call them. None for all, as they
+            are.
+    """
+
+    program: Program
+    keys: tuple[tuple[str, str], ...] | None
+
+    @property
+    def is_filter(self) -> bool:
+        """Whether each of its rows is one event."""
+        return isinstance(self.program, KeptEvents)
+
+    @property
+    def met_by(self) -> dict[str, Path]:
+        """Columns of its events by which they must meet, with what prepared rows call them."""
+        needs = self.program.needs
+        # Parts of a result are not merged within a chain, so all of a row's events meet.
+        paths = needs.together if self.program.partials() is None else needs.merged
+        columns: dict[Path, Expression] = {(name,): expression for name, expression in needs.columns}
+        found = {}
+        for path in paths:
+            expression = columns.get(path)
+            if isinstance(expression, Attribute) and len(expression.names) == 1:
+                found[expression.names[0]] = path
+        return found
+
+    def name_behind(self, column: str) -> str | None:
+        """What its rows call a column of its events; None where they do not have it."""
+        if self.keys is None:
+            return column
+        return dict(self.keys).get(column)
+
+    @property
+    def lag(self) -> int:
+        """In steps of the time column: rows that come out after a watermark are not further behind it."""
+        program = self.program
+        match program:
+            case InSituations(inner=BoundTrends() as inner):
+                steps = program.steps()
+                return _lag_of_trends(inner) + (steps.delay if isinstance(steps, SituatedSteps) else 0)
+            case BoundTrends():
+                return _lag_of_trends(program)
+        return 0
+
+
+def _lag_of_trends(program: BoundTrends) -> int:
+    if isinstance(program.plan.window, SessionWindow):
+        message = "a session may have any length, so later operators cannot know when its rows are final"
+        raise ExecutionError(
+            [Problem("TW409", message, "run the chain on one table, or use WITHIN with a duration in the query")]
+        )
+    closing = program.closing()
+    return 0 if closing is None else closing.length + closing.wait
+
+
+def keys_of(program: Program) -> tuple[tuple[str, str], ...]:
+    """Of a query in a chain: the columns of its events that all events of a row have in common, and their names."""
+    match program:
+        case IntervalMatches(plan=plan) if plan.returns == "situations":
+            pairs = zip(plan.partition_by, plan.key_names, strict=True)
+            return tuple((path[0], name) for path, name in pairs if len(path) == 1)
+        case IntervalMatches(plan=plan):
+            outputs = [output for output in plan.outputs if output.function is None and output.path is not None]
+            shown = [(output.path, output.name) for output in outputs if output.path in plan.partition_by]
+            return tuple((path[0], name) for path, name in shown if path is not None and len(path) == 1)
+        case InSituations(inner=inner):
+            return keys_of(inner)
+        case BoundTrends(plan=plan):
+            shown_names = {column.name for column in program.result}
+            groups = [group for group in plan.groups if group.variable is None and len(group.path) == 1]
+            return tuple((group.path[0], group.name) for group in groups if group.name in shown_names)
+    return ()
+
+
+def shared_keys(stages: tuple[Stage, ...]) -> tuple[Path, ...]:
+    """The columns by which events of a chain meet: those by which events of each operator do, in what prepared rows of
+    the first one call them."""
+    first, *others = stages
+    found = []
+    for column, path in first.met_by.items():
+        name: str | None = column
+        stage = first
+        for other in others:
+            name = None if name is None else stage.name_behind(name)
+            if name is None or not (other.is_filter or name in other.met_by):
+                break
+            stage = other
+        else:
+            found.append(path)
+    return tuple(found)
+
+
+def result_of(stages: tuple[Stage, ...]) -> tuple[ResultColumn, ...]:
+    """The columns of the last operator; what has the type of a column of its events has that of one of the chain's
+    where they are the same."""
+    before: dict[str, ResultColumn] | None = None
+    columns: tuple[ResultColumn, ...] = ()
+    for stage in stages:
+        columns = tuple(_trace(column, before) for column in stage.program.result)
+        before = {column.name: column for column in columns}
+    return columns
+
+
+def _trace(column: ResultColumn, before: dict[str, ResultColumn] | None) -> ResultColumn:
+    if before is None:
+        return column
+    fields = tuple(_trace(field, before) for field in column.fields)
+    source, of_list = None, False
+    if column.source is not None:
+        origin = before[column.source[0]]
+        of_list = origin.is_list
+        if origin.source is not None and not (of_list and column.is_list):
+            source = (*origin.source, *column.source[1:])
+    return replace(column, source=source, fields=fields, is_list=source is not None and (of_list or column.is_list))
+
+
+#: What an operator does: queries are operators, too.
+AnyPlan: TypeAlias = OperatorPlan | QueryPlan
+
+
+def bind_stage(plan: AnyPlan, events: pa.Schema, time: str, type_: str | None, wishes: Wishes) -> Stage:
+    """The program of an operator.
+
+    Args:
+        plan: What it does.
+        events: The columns of its events, which fit it.
+        time: The column that holds the time.
+        type_: The column that holds the type, for queries.
+        wishes: The options of the run.
+    """
+    match plan:
+        case FilterPlan():
+            return Stage(KeptEvents(plan, events, time, wishes.device), None)
+        case AggregatePlan():
+            return Stage(bind_windows(plan, events, time, wishes.numbers, wishes.device), _pairs(plan.keys))
+        case JoinPlan():
+            return Stage(bind_join(plan, events, time, wishes.device), _pairs(plan.keys))
+    program = bind(plan, events, time, type_, wishes)
+    return Stage(program, keys_of(program))
+
+
+def _pairs(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, key) for key in keys)
+
 
 #: How tables of the carry are called: which operator they belong to, then what they are.
 _WAITING = "rows that wait"
@@ -63,24 +223,53 @@ class LaterStage:
         """Where its watermark is."""
         return None if chain is None else chain - self.lag
 
-    def take(self, rows: pa.Table, before: int | None) -> pa.Table:
-        """Prepared rows of what has come from the operator before."""
-        prepared, dropped = self.program.prepare(rows)
-        report_dropped(dropped)
-        if before is not None and prepared.num_rows:
-            times = self.times(prepared)
-            if int(times.min()) < before:
-                message = "a row of an operator is earlier than the windows that it comes from"
-                hint = "use the time of one of its events, such as LAST(S.time) AS time"
-                raise ExecutionError([Problem("TW409", message, hint)])
-        return prepared
-
     def times(self, rows: pa.Table) -> np.ndarray:
         return as_steps(rows.column(TIME), time_type(self.program.moment))
 
+    def due(self, carry: Carry, watermark: int | None) -> int | None:
+        """The watermark of the chain at which there is something to do next; None for never."""
+        own = dict(carry)
+        rows = own.pop(_WAITING, None)
+        if self.steps is None or (rows is None and not own):
+            return None
+        times = None if rows is None else self.times(rows)
+        waits = None if times is None else (int(times.min()), int(times.max()))
+        due = self.steps.due(waits, own, self.watermark(watermark))
+        return None if due is None else due + self.lag
+
+    def step(
+        self, events: pa.Table, carry: Carry, before: int | None, watermark: int | None
+    ) -> tuple[Iterable[pa.RecordBatch], Carry]:
+        """What is final of an operator once these rows of the one before have come, and what it keeps."""
+        before, watermark = self.watermark(before), self.watermark(watermark)
+        rows, dropped = self.program.prepare(events)
+        report_dropped(dropped)
+        times = self.times(rows)
+        if before is not None and times.size and int(times.min()) < before:
+            message = "a row of an operator is earlier than the windows that it comes from"
+            hint = "use the time of one of its events, such as LAST(S.time) AS time"
+            raise ExecutionError([Problem("TW409", message, hint)])
+        if self.steps is None:
+            return self.program.compute(rows).batches, NO_CARRY
+        own = dict(carry)
+        waiting = own.pop(_WAITING, None)
+        if waiting is not None:
+            rows = pa.concat_tables([waiting, rows])
+            times = self.times(rows)
+        if not rows.num_rows and not own:
+            return (), NO_CARRY
+        low, high = self.steps.reads(before, watermark)
+        step = self.steps.step(_select(rows, (times >= low) & (times < high)), own, before, watermark)
+        # All of them, as what is carried on may be made while they are.
+        batches = list(step.batches)
+        if watermark is None:
+            return batches, NO_CARRY
+        rest = _select(rows, times >= self.steps.keeps_from(watermark))
+        return batches, {**step.carry, **({_WAITING: rest.combine_chunks()} if rest.num_rows else {})}
+
 
 @dataclass(frozen=True, slots=True)
-class ChainSteps(UpToWatermark):
+class ChainSteps(Steps):
     """Steps of the first operator, and of those behind it. Rows that may be withdrawn are no events of another one, so
     nothing is shown early."""
 
@@ -95,15 +284,7 @@ class ChainSteps(UpToWatermark):
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         dues = [self.first.due(waiting, carry_of(carry, "0 "), watermark)]
-        for number, stage in enumerate(self.later, 1):
-            own = carry_of(carry, f"{number} ")
-            if stage.steps is None or not own:
-                continue
-            rows = own.get(_WAITING)
-            times = None if rows is None or not rows.num_rows else stage.times(rows)
-            waits = None if times is None else (int(times.min()), int(times.max()))
-            due = stage.steps.due(waits, _without_rows(own), stage.watermark(watermark))
-            dues.append(None if due is None else due + stage.lag)
+        dues += [stage.due(carry_of(carry, f"{number} "), watermark) for number, stage in enumerate(self.later, 1)]
         return min((due for due in dues if due is not None), default=None)
 
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
@@ -118,39 +299,9 @@ class ChainSteps(UpToWatermark):
         batches = found.batches
         for number, stage in enumerate(self.later, 1):
             events = pa.Table.from_batches(batches, stage.events)
-            batches, own = _step(stage, events, carry_of(carry, f"{number} "), before, watermark)
+            batches, own = stage.step(events, carry_of(carry, f"{number} "), before, watermark)
             kept |= name_carry(own, f"{number} ")
         return Step(batches, NO_CARRY if watermark is None else kept)
-
-
-def _step(
-    stage: LaterStage, events: pa.Table, own: Carry, before: int | None, watermark: int | None
-) -> tuple[Iterable[pa.RecordBatch], Carry]:
-    """What is final of an operator, and what it keeps."""
-    before, watermark = stage.watermark(before), stage.watermark(watermark)
-    fresh = stage.take(events, before)
-    if stage.steps is None:
-        return stage.program.compute(fresh).batches, NO_CARRY
-    waiting = own.get(_WAITING)
-    rows = fresh if waiting is None else pa.concat_tables([waiting, fresh])
-    carried = _without_rows(own)
-    if not rows.num_rows and not carried:
-        return (), NO_CARRY
-    times = stage.times(rows)
-    low, high = stage.steps.reads(before, watermark)
-    read = (times >= low) & (times < high)
-    step = stage.steps.step(_select(rows, read), carried, before, watermark)
-    # All of them, as what is carried on may be made while they are.
-    batches = list(step.batches)
-    if watermark is None:
-        return batches, NO_CARRY
-    rest = _select(rows, times >= stage.steps.keeps_from(watermark))
-    kept = {} if not rest.num_rows else {_WAITING: rest.combine_chunks()}
-    return batches, {**step.carry, **kept}
-
-
-def _without_rows(carry: Carry) -> Carry:
-    return {name: table for name, table in carry.items() if name != _WAITING}
 
 
 def _select(rows: pa.Table, mask: np.ndarray) -> pa.Table:
@@ -158,13 +309,17 @@ def _select(rows: pa.Table, mask: np.ndarray) -> pa.Table:
 
 
 @dataclass(frozen=True)
-class ChainedRows:
+class ChainedRows(Program):
     """Rows of the last of several operators. `filters` come before all of them. Where filters are all that there is
     besides one operator, everything but the filters is its own."""
 
     filters: tuple[KeptEvents, ...]
     stages: tuple[Stage, ...]
-    text: str
+    written: str
+
+    @property
+    def text(self) -> str:
+        return self.written
 
     @property
     def _first(self) -> Program:
@@ -174,7 +329,7 @@ class ChainedRows:
     def _alone(self) -> bool:
         return len(self.stages) == 1
 
-    @property
+    @cached_property
     def events(self) -> pa.Schema:
         return self.filters[0].events if self.filters else self._first.events
 
@@ -193,10 +348,6 @@ class ChainedRows:
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
         return result_of((*(Stage(program, None) for program in self.filters), *self.stages))
-
-    @cached_property
-    def schema(self) -> pa.Schema:
-        return result_schema(self.result)
 
     @cached_property
     def needs(self) -> Needs:

@@ -32,7 +32,7 @@ from trendweave.programs.program import (
     Output,
     Scope,
     Step,
-    UpToWatermark,
+    Steps,
     Work,
 )
 from trendweave.results.types import ResultColumn
@@ -52,16 +52,6 @@ def mask(found, {arguments}):
 _lock = Lock()
 #: How much Arrow has looked at, by condition.
 _spent: dict[Expression, int] = {}
-
-
-def keep_true(condition: Expression, rows: pa.Table) -> pa.Table:
-    """Keep the rows in which a condition is true; NULL is not.
-
-    Args:
-        condition: Of one row.
-        rows: The rows, which fit it.
-    """
-    return keep_rows(rows, settle_test(condition, rows)(rows))
 
 
 def settle_test(condition: Expression, rows: pa.Table) -> Callable[[pa.Table], np.ndarray]:
@@ -175,7 +165,7 @@ class KeptEvents(BoundOperator):
         """The events in which the condition is true, as they came."""
         if self.device == "gpu":
             return events.filter(mask_true(find_card(), self.plan.condition, events))
-        return keep_true(self.plan.condition, events)
+        return keep_rows(events, settle_test(self.plan.condition, events)(events))
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         rows = events.num_rows
@@ -206,7 +196,7 @@ class KeptEvents(BoundOperator):
 
 
 @dataclass(frozen=True, slots=True)
-class FilterSteps(UpToWatermark):
+class FilterSteps(Steps):
     """Rows wait for the watermark, so that they come out in order of their time whatever the pieces were."""
 
     program: KeptEvents
@@ -214,15 +204,3 @@ class FilterSteps(UpToWatermark):
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
         return Step(self.program.compute(rows).batches)
-
-
-def bind_filter(plan: FilterPlan, events: pa.Schema, time: str, device: str = "cpu") -> KeptEvents:
-    """The program of a filter.
-
-    Args:
-        plan: What it keeps.
-        events: The columns of the events, which fit it.
-        time: The column that holds the time.
-        device: Where the condition is evaluated.
-    """
-    return KeptEvents(plan, events, time, device)

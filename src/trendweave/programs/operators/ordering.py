@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.expressions.arrow.values import join_chunks
-from trendweave.kernels.sorting import stable_order
 from trendweave.rows.codes import key_codes, order_codes
 from trendweave.rows.encoded import TIME
-from trendweave.rows.ordering import sort_by_key_and_time, take_rows
+from trendweave.rows.ordering import Sorted, sort_by_key_and_time, take_rows
 from trendweave.rows.times import TimeType, as_steps
 
 
@@ -35,51 +34,50 @@ def value_order(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class OrderedSide:
-    """The events of a side. A rank is a number in the order of all, a place one in that of keys.
+    """The events of a side of a join by key, then by time, events of one time by their values: a place is a number in
+    this order.
 
     Attributes:
-        table: Its rows by rank.
+        table: Its rows.
         steps: Their times.
-        key: The number of each row's key.
+        starts: The first place of each key, and the end of the last.
         before: Per key, how many events are gone.
+        ties: The columns that order events of one time; the first counts most.
     """
 
     table: pa.Table
     steps: np.ndarray
-    key: np.ndarray
+    starts: np.ndarray
     before: np.ndarray
+    ties: tuple[str, ...]
 
     @cached_property
-    def _sorted(self) -> tuple[np.ndarray, np.ndarray]:
-        return stable_order(self.key, self.before.size)
-
-    @property
-    def by_key(self) -> np.ndarray:
-        """The rank at each place."""
-        return self._sorted[0]
+    def key(self) -> np.ndarray:
+        """The number of the key at each place."""
+        return np.repeat(np.arange(self.before.size), np.diff(self.starts))
 
     @cached_property
-    def place(self) -> np.ndarray:
-        """The place of each rank."""
-        place = np.empty(self.key.size, np.int64)
-        place[self.by_key] = np.arange(self.key.size)
-        return place
-
-    @property
-    def starts(self) -> np.ndarray:
-        """The first place of each key, and the end of the last."""
-        return self._sorted[1]
+    def numbers(self) -> np.ndarray:
+        """How many events of its key came before each."""
+        return np.arange(self.steps.size) + np.repeat(self.before - self.starts[:-1], np.diff(self.starts))
 
     @cached_property
-    def times(self) -> np.ndarray:
-        """The times by place."""
-        return self.steps[self.by_key]
+    def _ranks(self) -> np.ndarray:
+        order: np.ndarray | None = np.argsort(self.steps, kind="stable")
+        order = order_ties(self.steps[order], order, [self.table.column(name) for name in self.ties])
+        ranks = np.empty(self.steps.size, np.int64)
+        ranks[order] = np.arange(ranks.size)
+        return ranks
+
+    def rank(self, places: np.ndarray) -> np.ndarray:
+        """Numbers of events in the order of all keys together: by time, events of one time by their values."""
+        return places if self.before.size <= 1 else self._ranks[places]
 
 
-def order_events(
-    table: pa.Table, key: np.ndarray, before: np.ndarray, kind: TimeType, ties: Sequence[str]
+def order_side(
+    table: pa.Table, key: np.ndarray, before: np.ndarray, kind: TimeType, ties: tuple[str, ...]
 ) -> OrderedSide:
-    """Bring events of a side into order: by time, those of one time by their values.
+    """Bring events of a side into order.
 
     Args:
         table: Prepared rows of a side.
@@ -88,16 +86,15 @@ def order_events(
         kind: How the time column counts.
         ties: The columns that order events of one time; the first counts most.
     """
-    steps = as_steps(table.column(TIME), kind)
-    order = None
-    if not (steps[1:] >= steps[:-1]).all():
-        order = np.argsort(steps, kind="stable")
-        steps = steps[order]
-    order = order_ties(steps, order, [table.column(name) for name in ties])
+    order, starts, steps = _sort(table, key, before.size, kind, ties)
     if order is not None:
-        columns = [take_rows(column, order) for column in table.columns]
-        table, key = pa.table(columns, table.column_names), key[order]
-    return OrderedSide(table, steps, key, before)
+        table = pa.table([take_rows(column, order) for column in table.columns], table.column_names)
+    return OrderedSide(table, steps, starts, before, ties)
+
+
+def _sort(table: pa.Table, key: np.ndarray, count: int, kind: TimeType, ties: Sequence[str]) -> Sorted:
+    order, starts, moment = sort_by_key_and_time(key, as_steps(table.column(TIME), kind), count)
+    return Sorted(order_ties(moment, order, [table.column(name) for name in ties], starts), starts, moment)
 
 
 def order_ties(
@@ -114,6 +111,8 @@ def order_ties(
         ties: What orders rows of one time, by row; the first counts most.
         starts: Where keys begin, if rows stand by key.
     """
+    if not ties:
+        return order
     same = np.zeros(steps.size + 1, np.bool_)
     np.equal(steps[1:], steps[:-1], out=same[1:-1])
     same[starts] = False
@@ -164,21 +163,17 @@ class OrderedRows:
         return rank_keys([self.table.column(name) for name in self.keys], self.key_rows)
 
 
-def order_rows(table: pa.Table, keys: tuple[str, ...], kind: TimeType, ties: Sequence[str] | None) -> OrderedRows:
+def order_rows(table: pa.Table, keys: tuple[str, ...], kind: TimeType, ties: Sequence[str]) -> OrderedRows:
     """Bring rows into order.
 
     Args:
         table: Prepared rows.
         keys: The columns of the keys.
         kind: How the time column counts.
-        ties: The columns that order events of one time, the first counts most; None where their order does not matter.
+        ties: The columns that order events of one time, the first counts most; none where their order does not matter.
     """
     codes = key_codes([table.column(name) for name in keys], table.num_rows)
-    moment = as_steps(table.column(TIME), kind)
-    count = int(codes.max()) + 1 if codes.size else 0
-    order, starts, moment = sort_by_key_and_time(codes, moment, count)
-    if ties:
-        order = order_ties(moment, order, [table.column(name) for name in ties], starts)
+    order, starts, moment = _sort(table, codes, int(codes.max(initial=-1)) + 1, kind, ties)
     first = starts[:-1] if order is None else order[starts[:-1]]
     return OrderedRows(table, order, starts, moment, first, keys)
 

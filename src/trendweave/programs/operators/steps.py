@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 from trendweave.planning.operator_plans import RowCount
 from trendweave.planning.plan import Path
 from trendweave.programs.carry import FOLDED
-from trendweave.programs.operators.joins.candidates import ActiveWindow
+from trendweave.programs.operators.joins.searches import ActiveWindow
 from trendweave.programs.operators.ordering import OrderedSide, order_rows
 from trendweave.programs.operators.sums import count_between
 from trendweave.programs.operators.windows.aggregates import SlicedColumn
 from trendweave.programs.operators.windows.edges import ALL_WINDOWS, StepSpan, count_windows, time_windows
 from trendweave.programs.operators.windows.slices import BEGIN, Slices, fold_rows, merge_slices
-from trendweave.programs.program import FIRST, LAST, Carry, Scope, Step, UpToWatermark
+from trendweave.programs.program import FIRST, LAST, Carry, Scope, Step, Steps
 from trendweave.rows.closing import Closing
 from trendweave.rows.times import check_edges
 
@@ -32,7 +32,7 @@ _WAITING, _SKIP = "waiting", "skip"
 
 
 @dataclass(frozen=True, slots=True)
-class CountSteps(UpToWatermark):
+class CountSteps(Steps):
     """Windows of events: of each key, the events of its next window that have come are carried on, or how many have to
     come before that window begins."""
 
@@ -70,7 +70,7 @@ _SLICES = f"{FOLDED}slices"
 
 
 @dataclass(frozen=True, slots=True)
-class FoldedSteps(UpToWatermark):
+class FoldedSteps(Steps):
     """Windows of time without events: rows that the watermark has passed are folded into slices, so that what is kept
     grows with keys and slices. Where rows are shown early they wait, and are not folded."""
 
@@ -113,7 +113,7 @@ class FoldedSteps(UpToWatermark):
         Raises:
             DataError: The edge of a window does not fit 64 bits.
         """
-        ordered = order_rows(rows, self.program.keys, self.program.time_type, None)
+        ordered = order_rows(rows, self.program.keys, self.program.time_type, ())
         check_edges(ordered.moment, max(self.window.length, self.window.slide))
         return fold_rows(ordered, self.program.folded_columns, self.window)
 
@@ -136,7 +136,7 @@ _HELD, _NUMBER = "held", "number"
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingSteps(UpToWatermark):
+class WaitingSteps(Steps):
     """Where both windows are of time, events wait as long as windows reach."""
 
     program: WindowJoin
@@ -163,7 +163,7 @@ class WaitingSteps(UpToWatermark):
 
 
 @dataclass(frozen=True, slots=True)
-class CarriedSteps(UpToWatermark):
+class CarriedSteps(Steps):
     """Where a window counts events, those that it may still hold are carried, with their numbers."""
 
     program: WindowJoin
@@ -186,34 +186,20 @@ class CarriedSteps(UpToWatermark):
         return Step(batches, {_HELD: kept} if kept.num_rows else {})
 
     def _kept(self, left: OrderedSide, right: OrderedSide, watermark: int) -> pa.Table:
-        found = []
-        masks = [
-            _still_held(side, window, watermark)
-            for side, window in ((left, self.program.left_window), (right, self.program.right_window))
-        ]
+        sides, found = (left, right), []
+        masks = [_still_held(side, window, watermark) for side, window in zip(sides, self.program.windows, strict=True)]
         if left is right:
             masks = [masks[0] | masks[1]]
-        for side, mask in zip((left, right), masks, strict=False):
-            numbers = np.empty(side.key.size, np.int64)
-            numbers[side.by_key] = side.before[side.key[side.by_key]] + _numbers_in_keys(side)
-            kept = side.table.append_column(_NUMBER, pa.array(numbers))
-            found.append(kept.filter(pa.array(mask)))
+        for side, mask in zip(sides, masks, strict=False):
+            found.append(side.table.append_column(_NUMBER, pa.array(side.numbers)).filter(pa.array(mask)))
         # Rows of one side have no columns of the other.
         return pa.concat_tables(found, promote_options="default").combine_chunks()
 
 
-def _numbers_in_keys(side: OrderedSide) -> np.ndarray:
-    """By place: how many events of the key stand before it."""
-    return np.arange(side.key.size) - side.starts[side.key[side.by_key]]
-
-
 def _still_held(side: OrderedSide, window: ActiveWindow, watermark: int) -> np.ndarray:
-    """By rank: events that a window may hold at the watermark or later."""
+    """Events that a window may hold at the watermark or later."""
     if not isinstance(window, RowCount):
         return side.steps >= watermark - window.reach
     seen = side.before + np.diff(side.starts)
     begin = np.maximum((seen - window.rows) // window.slide * window.slide, 0)
-    held = np.empty(side.key.size, np.bool_)
-    key = side.key[side.by_key]
-    held[side.by_key] = side.before[key] + _numbers_in_keys(side) >= begin[key]
-    return held
+    return side.numbers >= begin[side.key]

@@ -26,7 +26,6 @@ from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.unit import MEMBER, Given, MemberError, Unit, by_member, group_by_member
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts
 from trendweave.programs.trends.program import (
-    PartialAggregates,
     TrendAggregates,
     TrendLists,
 )
@@ -132,9 +131,9 @@ class AlikeUnit(Unit):
         return self.base.partials() is not None
 
     @property
-    def _partials(self) -> PartialAggregates:
+    def _partials(self) -> PartialResults:
         assert isinstance(self.inner, TrendAggregates), "only aggregates are merged"
-        return PartialAggregates(self.inner)
+        return self.inner.parts
 
     # Piece by piece
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
 from trendweave.planning.plan import Path
-from trendweave.programs.bound import describe_key
 from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import (
     EVERYTHING,
@@ -28,8 +27,8 @@ from trendweave.programs.program import (
     Scope,
     Steps,
     TimeCut,
-    Timing,
     Work,
+    describe_key,
 )
 from trendweave.programs.shared.alike import bind_alike
 from trendweave.programs.shared.changes import (
@@ -41,7 +40,15 @@ from trendweave.programs.shared.changes import (
 )
 from trendweave.programs.shared.merged.unit import bind_merged
 from trendweave.programs.shared.metrics import SharingMetrics
-from trendweave.programs.shared.results import Beginning, NamedRows, RowFilter, SharedParts, find_beginning
+from trendweave.programs.shared.results import (
+    SCHEMA,
+    SLOT,
+    Beginning,
+    NamedRows,
+    RowFilter,
+    SharedParts,
+    find_beginning,
+)
 from trendweave.programs.shared.rows import MeetBy, RowsPlan, SharedRows, plan_rows, unite_needs
 from trendweave.programs.shared.steps import AtTheEnd, SharedSteps
 from trendweave.programs.shared.unit import AloneUnit, Given, Unit, telling_query
@@ -82,7 +89,7 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Shared:
+class Shared(Program):
     """The queries of a workload as one program.
 
     Attributes:
@@ -127,7 +134,7 @@ class Shared:
             f"{', '.join(names)}: {one.text}" for names, one in zip(self.names, self.programs, strict=True)
         )
 
-    @property
+    @cached_property
     def events(self) -> pa.Schema:
         return self.programs[0].events
 
@@ -149,7 +156,7 @@ class Shared:
     def named(self) -> NamedRows:
         return NamedRows(self.result, self.names, self.notes)
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         return self.named.schema
 
@@ -220,7 +227,7 @@ class Shared:
     def partials(self) -> PartialResults | None:
         if all(merger is None for unit in self.units for merger in unit.mergers()):
             return None
-        return self.parts
+        return PartialResults(SCHEMA, (SLOT,), self.parts.compute, self.parts.merge)
 
     @cached_property
     def parts(self) -> SharedParts:
@@ -250,7 +257,7 @@ class Shared:
         found = (of_units[one.unit] for one in self.passes)
         return SharedSteps(self, tuple(AtTheEnd() if steps is None else steps for steps in found), in_parts)
 
-    def _make_steps(self, unit: Unit, in_parts: bool = False, early: bool = False) -> Timing | None:
+    def _make_steps(self, unit: Unit, in_parts: bool = False, early: bool = False) -> Steps | None:
         """The steps of a unit; rows are not folded where they are needed otherwise."""
         return unit.steps(in_parts, early or not self.folds, self.metrics)
 
@@ -312,6 +319,7 @@ class Shared:
 
     @cached_property
     def record(self) -> str:
+        """The queries, and since when each is there; kept with every state. It tells another program how to go on."""
         return self._known_roster().record(self._families()).write()
 
     def _known_roster(self) -> Roster:
@@ -321,9 +329,12 @@ class Shared:
         return replace(self.roster, folded=frozenset(name for one in alone for name in self.names[one]))
 
     def lasting(self) -> Shared:
+        """The same with rows that hold enough to be rewritten for other queries."""
         return self if self.whole else self._bind_again(self.roster, self._families())
 
     def going_on(self, record: str, came: int | None) -> Shared:
+        """The same after a program with this record: queries that it had go on, others are there since `came`, in steps
+        of the time column (None: nothing has come yet)."""
         before = Record.read(record)
         return self._bind_again(self.roster.after(before, came), before.families)
 
@@ -346,6 +357,7 @@ class Shared:
         return left
 
     def settled(self, watermark: int) -> Shared:
+        """The same where nothing is open any more that began before some query came; often this very object."""
         left = self.settle(watermark)
         if len(left) == len(self.roster.since):
             return self
@@ -354,9 +366,11 @@ class Shared:
         return replace(self, roster=replace(self._known_roster(), since=left), renamed=renamed)
 
     def rewrite(self, rows: pa.Table) -> pa.Table:
+        """Rows of a lasting program as rows of this one."""
         return rewrite_rows(rows, self.needs, self.events)
 
     def still_carried(self, carry: Carry) -> Carry:
+        """Without what belonged to queries that are gone."""
         return keep_carries(carry, self.carry_keys, self.renamed)
 
     def _families(self) -> tuple[frozenset[Path], ...]:

@@ -170,15 +170,6 @@ class SharedParts:
     """Parts of all units of a workload."""
 
     program: Shared
-    of_stretches = False
-
-    @property
-    def schema(self) -> pa.Schema:
-        return SCHEMA
-
-    @property
-    def together(self) -> tuple[str, ...]:
-        return (SLOT,)
 
     def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
         shared = self.program.share(rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from trendweave.programs.program import EVERYTHING, FIRST, LAST, NO_CARRY, Carry, Step, Timing, UpToWatermark
+from trendweave.programs.program import EVERYTHING, FIRST, LAST, NO_CARRY, Carry, Step, Steps
 from trendweave.programs.shared.rows import SharedRows
 from trendweave.programs.shared.unit import Given
 from trendweave.rows.encoded import TIME
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SharedSteps:
+class SharedSteps(Steps):
     """The steps of each pass of a program over its units."""
 
     program: Shared
-    steps: tuple[Timing, ...]
+    steps: tuple[Steps, ...]
     in_parts: bool
 
     @property
@@ -41,7 +41,7 @@ class SharedSteps:
     def folds(self) -> bool:
         return any(steps.folds for steps in self.steps)
 
-    def _passes(self) -> Iterator[tuple[Pass, str, Timing]]:
+    def _passes(self) -> Iterator[tuple[Pass, str, Steps]]:
         return zip(self.program.passes, self.program.carry_keys, self.steps, strict=True)
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
@@ -105,10 +105,8 @@ class SharedSteps:
 
 
 @dataclass(frozen=True, slots=True)
-class AtTheEnd(UpToWatermark):
+class AtTheEnd(Steps):
     """Of a unit with one window over the whole input: all rows wait, and come out when no more events come."""
-
-    carries = False
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> None:
         return None
@@ -145,7 +143,7 @@ def _by_key(carry: Carry) -> dict[str, dict[str, pa.Table]]:
     return found
 
 
-def _let_go(steps: Timing, carried: Carry | None, watermark: int | None) -> int | None:
+def _let_go(steps: Steps, carried: Carry | None, watermark: int | None) -> int | None:
     """The time before which a unit has let rows go at a watermark; None where it has not. Where rows are folded and
     nothing is carried, either none was there that matters, or rows have waited since before rows were folded."""
     if watermark is None or (steps.folds and not carried):

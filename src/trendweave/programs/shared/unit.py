@@ -13,11 +13,9 @@ import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
 from trendweave.planning.plan import GroupColumn, Plan
-from trendweave.programs.program import Carry, PartialResults, Program, Scope, Timing
+from trendweave.programs.program import Carry, PartialResults, Program, Scope, Steps
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.trends.bound import BoundTrends
-from trendweave.programs.trends.program import PartialAggregates
-from trendweave.results.partial_table import group_names
 
 T = TypeVar("T")
 Trends = TypeVar("Trends", bound=BoundTrends)
@@ -119,8 +117,8 @@ class Unit(ABC):
         assert merges is not None, "final rows are not merged"
         if self._owner is not None:
             return Given(merges.merge(parts, scope), self._owner)
-        assert isinstance(merges, PartialAggregates), "only aggregates of several members are merged"
-        numbers = parts.column(group_names(merges.program.plan)[0]).to_numpy()
+        # Parts of several members meet by the window and the member.
+        numbers = parts.column(merges.together[1]).to_numpy()
 
         def take(own: np.ndarray) -> pa.Table:
             return parts.filter(pa.array(own))
@@ -130,7 +128,7 @@ class Unit(ABC):
     # Piece by piece
 
     @abstractmethod
-    def steps(self, in_parts: bool, early: bool, metrics: SharingMetrics) -> Timing | None:
+    def steps(self, in_parts: bool, early: bool, metrics: SharingMetrics) -> Steps | None:
         """When there is something to do; None where nothing is final before the end. See `Program.steps`."""
 
     def step(
@@ -179,7 +177,7 @@ class AloneUnit(Unit):
         parts = self.program.partials()
         return (None if parts is None or parts.of_stretches else parts,)
 
-    def steps(self, in_parts: bool, early: bool, metrics: SharingMetrics) -> Timing | None:
+    def steps(self, in_parts: bool, early: bool, metrics: SharingMetrics) -> Steps | None:
         return self.program.steps(in_parts and self.mergers()[0] is not None, early)
 
 

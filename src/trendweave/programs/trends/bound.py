@@ -6,23 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
+from trendweave.errors import ExecutionError, Problem
+from trendweave.language.durations import duration_text
 from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.matches.certainty import Certainty, plan_certainty
 from trendweave.planning.plan import MovingWindow, Path, Plan, SlidingWindow
 from trendweave.planning.preparation import Preparation, order_ties, prepare
 from trendweave.programs.bound import BoundPlan
-from trendweave.programs.limits import check_rows, check_template
-from trendweave.programs.preparing import prepare_rows
-from trendweave.programs.program import Flag, Needs, TimeCut
+from trendweave.programs.program import Flag, Needs, TieKeys, TimeCut
 from trendweave.programs.trends.detection import LIMITS, Limits
 from trendweave.results.types import Numbers, ResultColumn, base_columns, result_schema, trend_columns
 from trendweave.rows.closing import Closing
+from trendweave.rows.codes import key_codes
 from trendweave.rows.dropped import Dropped
-from trendweave.rows.encoded import LETTERS
-from trendweave.rows.prepared import adopt_rows
-from trendweave.rows.times import TimeType, steps_of
+from trendweave.rows.encoded import LETTERS, TIME
+from trendweave.rows.times import TimeType, as_steps, steps_of
+
+#: A template with at most so many states times transitions costs little per event, however many there are.
+_SMALL_TEMPLATE = 10_000
 
 
 @dataclass(frozen=True)
@@ -88,22 +92,29 @@ class BoundTrends(BoundPlan):
             rule=_name_rule(plan, self.certainty),
         )
 
+    @property
+    def tie_keys(self) -> TieKeys | None:
+        if not any(template.transitions for template in self.plan.templates):
+            return None
+        keys = [(name,) for name in self.preparation.partition_key]
+        known = (path for path, key in zip(keys, self.plan.partition_key, strict=True) if not key.nullable)
+        return TieKeys((*keys, *((name,) for name in self.preparation.ties)), tuple(known))
+
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
-        rows, dropped = prepare_rows(self.needs, events)
+        rows, dropped = super().prepare(events)
         self._check_limits(rows)
         return rows, dropped
 
     def adopt(self, rows: pa.Table) -> pa.Table:
-        """Spark hands timestamps over in the session's zone, and flags may be kept in few bits."""
-        rows = adopt_rows(rows, self.moment, self.needs.words)
+        rows = super().adopt(rows)
         self._check_limits(rows)
         return rows
 
     def _check_limits(self, rows: pa.Table) -> None:
-        check_template(self.plan, rows.num_rows, self.limits)
+        _check_template(self.plan, rows.num_rows, self.limits)
         grouped = {group.path for group in self.plan.groups}
         keys = zip((*self.plan.partition_key, *self.plan.bound_keys), self._key_columns(), strict=True)
-        check_rows(
+        _check_rows(
             self.plan, rows, tuple(name for key, name in keys if key.path in grouped), self.time_type, self.limits
         )
 
@@ -167,3 +178,63 @@ def read_columns(plan: Plan, time: str, type_: str | None) -> tuple[str, ...]:
     """The columns of events that a plan reads."""
     needed = {path[0] for columns in plan.needed_columns for path in columns.paths}
     return tuple(sorted(needed | {time} | ({type_} if type_ is not None else set())))
+
+
+def _check_template(plan: Plan, events: int, limits: Limits) -> None:
+    """Refuse a template that is too large for so many events.
+
+    An event may take every transition, and adds numbers whose digits grow with the states or with the events,
+    whichever are fewer.
+
+    Raises:
+        ExecutionError: TW480.
+    """
+    for template in (plan.template, *(negated.template for negated in plan.negations)):
+        states, transitions = len(template.states), len(template.transitions)
+        work = transitions * events * min(states, events)
+        if states * transitions > _SMALL_TEMPLATE and work > limits.max_work:
+            fewer = "states" if states < events else "events"
+            message = (
+                f"the pattern has {states:,} states and {transitions:,} transitions, too many for {events:,} events: "
+                f"transitions x events x {fewer} are {work:.1e}, and max_work is {limits.max_work:.1e}"
+            )
+            hint = "repeat less often ({n} writes a part n times), use fewer events, or raise max_work="
+            raise ExecutionError([Problem("TW480", message, hint)])
+
+
+def _check_rows(plan: Plan, rows: pa.Table, groups: tuple[str, ...], kind: TimeType, limits: Limits) -> None:
+    """Refuse a query whose windows alone make more rows than a result may have.
+
+    Args:
+        plan: The plan.
+        rows: Prepared rows.
+        groups: The columns that tell rows of a window apart.
+        kind: How the time column counts.
+        limits: What is allowed.
+
+    Raises:
+        ExecutionError: TW481.
+    """
+    window = plan.window
+    if not isinstance(window, SlidingWindow):
+        return
+    length, slide = (max(1, one // kind.step) for one in (window.length, window.slide))
+    per_event = -(-length // slide)
+    if per_event * rows.num_rows <= limits.max_rows:
+        return
+    # Events of a group share windows: there are no more than hold its first event or begin until its last.
+    times = as_steps(rows.column(TIME), kind)
+    codes = key_codes([rows.column(name) for name in groups], times.size)
+    order = np.lexsort((times, codes))
+    times, codes = times[order], codes[order]
+    first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
+    last = np.append(first[1:], codes.size) - 1
+    spanned = times[last] // slide - times[first] // slide - (times[first] % slide - length) // slide
+    most = int(np.minimum(spanned.astype(np.float64), (last - first + 1) * float(per_event)).sum())
+    if most > limits.max_rows:
+        message = (
+            f"each event lies in {per_event:,} windows of {duration_text(window.length)}, "
+            f"so there could be {most:,} rows; max_rows is {limits.max_rows:,}"
+        )
+        hint = f"use a longer SLIDE than {duration_text(window.slide)}, group by less, or raise max_rows="
+        raise ExecutionError([Problem("TW481", message, hint)])

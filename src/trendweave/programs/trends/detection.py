@@ -1,9 +1,12 @@
-"""How trends are found one by one: limits, and the strategy."""
+"""What a program is asked for besides its plan; of trends one by one: limits, and the strategy."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+
+from trendweave.devices.names import Device
+from trendweave.results.types import Numbers
 
 Strategy = Literal["baseline", "m-cet", "t-cet", "h-cet"]
 STRATEGIES: tuple[Strategy, ...] = ("baseline", "m-cet", "t-cet", "h-cet")
@@ -31,3 +34,25 @@ class Limits:
 
 
 DEFAULTS, LIMITS = Detection(), Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a program is asked for besides its plan.
+
+    Attributes:
+        numbers: How whole numbers are written.
+        detection: How trends are shown one by one.
+        device: What computes.
+        order_by: The columns that order events of one time, for queries that look for trends.
+        limits: What is refused before it is computed.
+    """
+
+    numbers: Numbers = "decimal"
+    detection: Detection = DEFAULTS
+    device: Device = "cpu"
+    order_by: tuple[str, ...] = ()
+    limits: Limits = LIMITS
+
+
+WISHES = Wishes()

@@ -156,8 +156,9 @@ class KernelInputs:
             np.array([step.target for step in template.transitions], np.int32),
         )
 
-    def conditions(self, piece: Piece) -> list[Condition]:
-        """One per transition. Transitions between the same variables share their arrays, and so do equal guards."""
+    def conditions(self, piece: Piece, tests_pairs: bool = True) -> list[Condition]:
+        """One per transition. Transitions between the same variables share their arrays, and so do equal guards. Unless
+        it `tests_pairs`, predicates that are no comparisons of two columns are left out."""
         template, segments = piece.template, piece.segments
         by_pair: dict[tuple[str, str], Condition] = {}
         by_guard: dict[Guard, np.ndarray | None] = {}
@@ -166,7 +167,7 @@ class KernelInputs:
         for step in template.transitions:
             pair = (template.states[step.source].variable, template.states[step.target].variable)
             if pair not in by_pair:
-                by_pair[pair] = self._edge_condition(pair, piece)
+                by_pair[pair] = self._edge_condition(pair, piece, tests_pairs)
             for guard in (step.guard, step.closed):
                 if guard not in by_guard:
                     threshold = self.latest_start(guard)
@@ -187,7 +188,7 @@ class KernelInputs:
         pairs = ((variable[step.source], variable[step.target]) for step in template.transitions)
         return [self.preparation.edges[self._edges[pair]] for pair in pairs]
 
-    def _edge_condition(self, pair: tuple[str, str], piece: Piece) -> Condition:
+    def _edge_condition(self, pair: tuple[str, str], piece: Piece, tests_pairs: bool) -> Condition:
         edge, segments = self.preparation.edges[self._edges[pair]], piece.segments
         equal = tuple((c.previous, c.next) for c in edge.comparisons if c.operator == "=")
         codes = [("=", self.rows.equality_codes_of(equal))] if equal else []
@@ -206,7 +207,8 @@ class KernelInputs:
             if equal:
                 same_lane = joint_codes([(comparisons[0].previous, comparisons[0].next), same_lane])
             comparisons[: bool(equal)] = [CodeComparison(same_lane[0], "=", same_lane[1])]
-        return Condition(tuple(comparisons), None, pair_test(edge.general, self.rows.table, segments))
+        general = edge.general if tests_pairs else ()
+        return Condition(tuple(comparisons), None, pair_test(general, self.rows.table, segments))
 
     def lane_starts(self, piece: Piece) -> dict[int, np.ndarray]:
         """Per state that trends begin in, 0 for the copies of rows that they may begin with, and 1 for all others;

@@ -23,7 +23,7 @@ from trendweave.planning.ways import steps_from_row_to_row
 from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Steps, Work
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
-from trendweave.programs.trends.detection import DEFAULTS, LIMITS, Detection, Limits
+from trendweave.programs.trends.detection import DEFAULTS, WISHES, Detection, Wishes
 from trendweave.programs.trends.lists.aggregating import aggregate_trends, find_distinct_values
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts, EitherSteps, Select, SelectionSteps
 from trendweave.programs.trends.lists.selection import read_rule, taken_until
@@ -37,7 +37,6 @@ from trendweave.results.partial_table import WINDOW, from_table, group_names, pa
 from trendweave.results.partials import TaskResult, merge_results
 from trendweave.results.shown_trends import join_trends
 from trendweave.results.trend_table import TrendWriter, make_writer
-from trendweave.results.types import Numbers
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import ASKED, NUMBER, TIME, EncodedRows, encode_rows
 from trendweave.rows.segments import bit_of
@@ -93,11 +92,26 @@ class TrendAggregates(BoundTrends):
         if isinstance(self.plan.window, SessionWindow):
             return None
         if self.plan.limit is not None:
-            return PartialAggregates(self)
+            return self.parts
         if isinstance(self.plan.window, MovingWindow):
             return None
-        spread = len(self.plan.grouping_keys) < len(self.plan.partition_key)
-        return PartialAggregates(self) if spread else None
+        return self.parts if len(self.plan.grouping_keys) < len(self.plan.partition_key) else None
+
+    @property
+    def parts(self) -> PartialResults:
+        """Aggregates of the keys of a task, to be merged by window and group; where rows are limited, groups of a
+        window meet."""
+        schema = partial_schema(self.plan, self.events, self.numbers)
+        named = zip(group_names(self.plan), self.plan.groups, strict=True)
+        together = (WINDOW, *(name for name, group in named if group.apart or self.plan.limit is None))
+
+        def compute(rows: pa.Table, scope: Scope) -> pa.Table:
+            return to_table(self.aggregate(rows, scope), schema)
+
+        def merge(parts: pa.Table, scope: Scope) -> pa.Table:
+            return self.write(merge_results([TaskResult(*from_table(parts, self.plan, self.events))]), scope)
+
+        return PartialResults(schema, together, compute, merge)
 
     def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
         if isinstance(self.plan.window, SessionWindow):
@@ -132,32 +146,6 @@ class TrendAggregates(BoundTrends):
             return []
         message = "early results of this query could be withdrawn by later events (NOT, or a strategy that skips less)"
         return [Problem("TW409", message, "remove early=, and use the rows when their windows close")]
-
-
-@dataclass(frozen=True, slots=True)
-class PartialAggregates:
-    """Aggregates of the keys of a task, to be merged by window and group."""
-
-    program: TrendAggregates
-    of_stretches = False
-
-    @property
-    def schema(self) -> pa.Schema:
-        return partial_schema(self.program.plan, self.program.events, self.program.numbers)
-
-    @property
-    def together(self) -> tuple[str, ...]:
-        """Where rows are limited, groups of a window meet."""
-        plan = self.program.plan
-        named = zip(group_names(plan), plan.groups, strict=True)
-        return (WINDOW, *(name for name, group in named if group.apart or plan.limit is None))
-
-    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        return to_table(self.program.aggregate(rows, scope), self.schema)
-
-    def merge(self, parts: pa.Table, scope: Scope) -> pa.Table:
-        partials, groups = from_table(parts, self.program.plan, self.program.events)
-        return self.program.write(merge_results([TaskResult(partials, groups)]), scope)
 
 
 @dataclass(frozen=True)
@@ -418,20 +406,12 @@ def too_large_counts(floats: bool = False) -> Iterator[None]:
 
 
 def bind_trends(
-    plan: Plan,
-    events: pa.Schema,
-    time: str,
-    type_: str | None,
-    numbers: Numbers,
-    detection: Detection | None = None,
-    device: str = "cpu",
-    order_by: tuple[str, ...] = (),
-    limits: Limits = LIMITS,
+    plan: Plan, events: pa.Schema, time: str, type_: str | None, wishes: Wishes = WISHES
 ) -> TrendAggregates | TrendLists:
     """The program of a trend plan."""
-    bound = (plan, events, time, type_, numbers, None, device, order_by, limits)
+    bound = (plan, events, time, type_, wishes.numbers, None, wishes.device, wishes.order_by, wishes.limits)
     if plan.returns == "aggregates" and plan.finds_trends:
-        return ListedAggregates(*bound, detection=detection or DEFAULTS)
+        return ListedAggregates(*bound, detection=wishes.detection)
     if plan.returns == "aggregates":
         return TrendAggregates(*bound)
-    return TrendLists(*bound, detection=detection or DEFAULTS)
+    return TrendLists(*bound, detection=wishes.detection)

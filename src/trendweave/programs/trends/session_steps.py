@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.planning.plan import SessionWindow
-from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Output, Scope, Step, UpToWatermark
+from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Output, Scope, Step, Steps
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import TIME
 from trendweave.rows.ordering import sort_by_key_and_time
@@ -20,7 +20,7 @@ _OPEN, _NEXT_END = "open sessions", "next end"
 
 
 @dataclass(frozen=True, slots=True)
-class SessionSteps(UpToWatermark):
+class SessionSteps(Steps):
     """`compute` gives the rows of whole sessions; `keys` are the columns of a partition. A session may still grow, and
     join with another; nothing is shown early."""
 

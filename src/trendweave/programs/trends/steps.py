@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from trendweave.programs.program import NO_CARRY, Carry, Output, Scope, Step
+from trendweave.programs.program import NO_CARRY, Carry, Output, Scope, Step, Steps
 from trendweave.rows.closing import Closing
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import TimeType, as_steps
@@ -23,7 +23,7 @@ Compute: TypeAlias = Callable[[pa.Table, Scope], Output]
 
 
 @dataclass(frozen=True, slots=True)
-class TrendSteps:
+class TrendSteps(Steps):
     """`guarded`: which trends are asked for, as of a scope."""
 
     closing: Closing
@@ -34,14 +34,6 @@ class TrendSteps:
     @property
     def pane(self) -> int:
         return self.closing.pane
-
-    @property
-    def carries(self) -> bool:
-        return False
-
-    @property
-    def folds(self) -> bool:
-        return False
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         return None if waiting is None else self.closing.due(*waiting, watermark)

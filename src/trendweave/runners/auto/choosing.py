@@ -29,7 +29,7 @@ from trendweave.programs.operators.joins.program import WindowJoin
 from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import Program
 from trendweave.programs.shared.program import Shared
-from trendweave.programs.situated.program import InSituations
+from trendweave.programs.situated import InSituations
 from trendweave.rows.times import time_type
 from trendweave.runners.auto.kept_choices import Asked, KeptChoices
 from trendweave.runners.auto.sample import Sample, look_at

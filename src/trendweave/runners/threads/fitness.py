@@ -12,7 +12,7 @@ from trendweave.programs.operators.joins.program import WindowJoin
 from trendweave.programs.program import Program
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.program import Shared
-from trendweave.programs.situated.program import InSituations
+from trendweave.programs.situated import InSituations
 from trendweave.programs.trends.program import ListedAggregates, TrendAggregates, TrendLists
 from trendweave.runners.threads.putting_together import has_known_order
 

@@ -16,7 +16,7 @@ from trendweave.programs.operators.filter import KeptEvents
 from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import Program
 from trendweave.programs.shared.program import Shared
-from trendweave.programs.situated.program import InSituations
+from trendweave.programs.situated import InSituations
 from trendweave.programs.trends.program import TrendAggregates, TrendLists
 from trendweave.results.row_order import take_in_order
 

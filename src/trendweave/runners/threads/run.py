@@ -21,7 +21,7 @@ from trendweave.programs.operators.filter import KeptEvents
 from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import EVERYTHING, Output, Program, Scope
 from trendweave.programs.shared.program import Shared
-from trendweave.programs.situated.program import InSituations
+from trendweave.programs.situated import InSituations
 from trendweave.programs.trends.lists.listing import describe_too_many
 from trendweave.programs.trends.program import TrendLists
 from trendweave.progress import follow

@@ -75,20 +75,17 @@ def find_bands(parts: Sequence[st.Expression]) -> tuple[Band, ...]:
         if not isinstance(part, st.Comparison) or part.operator not in _FLIPPED:
             continue
         band = _read_comparison(part.operator, part.left, part.right)
-        if band is not None:
-            same = found.get((band.left, band.right))
-            found[band.left, band.right] = band if same is None else _intersect(same, band)
+        if band is None:
+            continue
+        same = found.get((band.left, band.right), band)
+        found[band.left, band.right] = replace(
+            band,
+            low=max(same.low, band.low),
+            high=min(same.high, band.high),
+            size=max(same.size, band.size),
+            is_order=same.is_order and band.is_order,
+        )
     return tuple(sorted(found.values(), key=lambda band: not band.is_closed))
-
-
-def _intersect(one: Band, other: Band) -> Band:
-    return replace(
-        one,
-        low=max(one.low, other.low),
-        high=min(one.high, other.high),
-        size=max(one.size, other.size),
-        is_order=one.is_order and other.is_order,
-    )
 
 
 def _read_comparison(operator: str, left: st.Expression, right: st.Expression) -> Band | None:

@@ -3,111 +3,88 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from trendweave.devices.cores import count_cores
 from trendweave.devices.pool import Pool, is_in_pool
-from trendweave.programs.operators.joins.candidates import (
+from trendweave.programs.operators.joins.conditions import JoinCondition
+from trendweave.programs.operators.joins.on_card import SearchOnCard
+from trendweave.programs.operators.joins.searches import (
+    FEW,
     ActiveWindow,
     Candidates,
-    Fitting,
-    evaluate_on_side,
+    JoinSide,
+    PairTest,
+    Search,
+    SortedBand,
     find_candidates,
-    find_fitting,
     look_into,
+    sort_band,
 )
-from trendweave.programs.operators.joins.conditions import Band, JoinCondition, as_floats
-from trendweave.programs.operators.joins.on_card import BandOnCard, ScanOnCard
-from trendweave.programs.operators.joins.searches import FEW, BandSearch, PairTest, Scan, Search
-from trendweave.programs.operators.ordering import OrderedSide
 from trendweave.programs.operators.windows.edges import Moving, StepSpan
-from trendweave.rows.codes import order_codes
 from trendweave.rows.ordering import sort_by
 from trendweave.rows.times import check_edges
 
-#: A block is done again in smaller ones where it has so many times more pairs than it should.
+#: Pairs of a block, about, and events of a block, at most.
+_TARGET, _EVENTS = 1 << 20, 1 << 16
+#: Both on a graphics card.
+_TARGET_ON_CARD, _EVENTS_ON_CARD = 1 << 23, 1 << 21
+#: A block is done again in smaller ones where so many times more pairs are listed than should be.
 _TOO_MANY = 8
-#: Where nothing is known yet, one of so many candidates is taken to be a pair.
-_RARE = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Events that look, whole moments of them.
-
-    Attributes:
-        first: The number of the first event, by time.
-        last: Up to but without this one.
-        begin: The time of the first.
-        end: The time of the last.
-        limit: So many pairs are too many.
-    """
+class Block(NamedTuple):
+    """Events that look, whole moments of them: numbers by time, and the times of the first and the last."""
 
     first: int
     last: int
     begin: int
     end: int
-    limit: int
 
 
+@dataclass
 class Cutting:
-    """Cuts blocks, and learns from those that are done how many candidates are pairs.
+    """Cuts blocks, and learns from those that are done how many events list about as many pairs as a block should have.
 
-    Args:
+    Attributes:
         moments: The times of all events that look, in order.
-        candidates: How many partners each of them may have.
         target: Pairs of a block, about.
-        events: Events of a block, at most.
-        parts: At least so many blocks are asked for.
-        tested: Whether candidates are tested; otherwise all of them are pairs.
+        most: Events of a block, at most.
+        events: Events of the next block.
     """
 
-    def __init__(
-        self, moments: np.ndarray, candidates: np.ndarray, target: int, events: int, parts: int, tested: bool
-    ) -> None:
-        self._moments, self._ends = moments, np.cumsum(candidates)
-        self._target, self._tested = target, tested
-        self._events = self._most = min(events, -(-moments.size // parts))
-        self._candidates = -(-self._before(moments.size) // parts)
-        self._seen = self._found = 0
+    moments: np.ndarray
+    target: int
+    most: int
+    events: int
 
-    def blocks(self, first: int = 0, until: int | None = None) -> Iterator[Block]:
-        """Blocks of events from a first one on, each cut when it is asked for."""
-        until = self._moments.size if until is None else until
+    def blocks(self, first: int, until: int) -> Iterator[Block]:
+        """Blocks of some events, each cut when it is asked for."""
         while first < until:
-            wanted = min(max(self._target / self._share, 1), self._candidates)
-            last = int(np.searchsorted(self._ends, self._before(first) + wanted, "right"))
-            last = min(max(last, first + 1), first + self._most, until)
-            begin, end = int(self._moments[first]), int(self._moments[last - 1])
-            last = int(np.searchsorted(self._moments, end, "right"))
-            yield Block(first, last, begin, end, _TOO_MANY * self._target if begin < end else 2**62)
+            begin, end = int(self.moments[first]), int(self.moments[min(first + self.events, until) - 1])
+            last = int(np.searchsorted(self.moments, end, "right"))
+            yield Block(first, last, begin, end)
             first = last
+
+    def limit(self, block: Block) -> int:
+        """So many pairs are too many; of one moment there cannot be."""
+        return _TOO_MANY * self.target if block.begin < block.end else 2**62
 
     def split(self, block: Block) -> Iterator[Block]:
         """Smaller blocks of the events of one that has too many pairs."""
-        self._most = max((block.last - block.first) // 4, 1)
+        self.events = max((block.last - block.first) // 4, 1)
         return self.blocks(block.first, block.last)
 
-    @property
-    def _share(self) -> float:
-        if not self._tested:
-            return 1.0
-        return (self._found + 1) / (self._seen + 1) if self._seen else 1 / _RARE
-
-    def _before(self, number: int) -> int:
-        return int(self._ends[number - 1]) if number else 0
-
-    def learn(self, block: Block, pairs: int) -> None:
-        """A block has so many pairs."""
-        self._seen += self._before(block.last) - self._before(block.first)
-        self._found += pairs
-        self._most = min(2 * self._most, self._events)
+    def learn(self, block: Block, listed: int) -> None:
+        """A block lists so many pairs."""
+        fitting = self.target * (block.last - block.first) // max(listed, 1)
+        self.events = max(1, min(fitting, _TOO_MANY * self.events, self.most))
 
 
 _Made = TypeVar("_Made")
@@ -137,7 +114,7 @@ def compute_blocks(work: _Work[_Made], cutting: Cutting, threads: int) -> Iterat
     """What is made of blocks, in their order.
 
     Args:
-        work: Makes something of a block and tells the number of its pairs; None where they are too many.
+        work: Makes something of a block and tells how many pairs it listed; None where they are too many.
         cutting: Cuts blocks.
         threads: How many are worked on at the same time.
     """
@@ -150,13 +127,14 @@ def compute_blocks(work: _Work[_Made], cutting: Cutting, threads: int) -> Iterat
             cutting.learn(block, done[0])
             yield done[1]
 
+    blocks = cutting.blocks(0, cutting.moments.size)
     if threads == 1:
-        for block in cutting.blocks():
+        for block in blocks:
             yield from finish(block, work(block))
         return
     pool, waiting = Pool(threads), deque[tuple[Block, Future[tuple[int, _Made] | None]]]()
     try:
-        for block in cutting.blocks():
+        for block in blocks:
             waiting.append((block, pool.submit(work, block)))
             if len(waiting) > threads:
                 block, future = waiting.popleft()
@@ -167,16 +145,8 @@ def compute_blocks(work: _Work[_Made], cutting: Cutting, threads: int) -> Iterat
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-#: Pairs of a block, about, and events of a block, at most.
-_TARGET, _EVENTS = 1 << 20, 1 << 16
-#: Both on a graphics card.
-_TARGET_ON_CARD, _EVENTS_ON_CARD = 1 << 23, 1 << 21
-
 #: So few candidates are tested before members are sorted.
 _FEW_PAIRS = 20_000
-
-#: Numbers, and which of them are valid.
-_Floats: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -184,166 +154,117 @@ class PairSearch:
     """All that is to be joined.
 
     Attributes:
-        left: The left events.
-        right: The right events.
-        left_window: The window over the left side.
-        right_window: The window over the right side.
+        sides: The left and the right events.
+        windows: The windows over them.
         condition: The condition, in parts.
-        columns: By side: the names of its columns, and those of prepared rows.
         device: What computes.
     """
 
-    left: OrderedSide
-    right: OrderedSide
-    left_window: ActiveWindow
-    right_window: ActiveWindow
+    sides: tuple[JoinSide, JoinSide]
+    windows: tuple[ActiveWindow, ActiveWindow]
     condition: JoinCondition
-    columns: Mapping[str, Mapping[str, str]]
     device: str = "cpu"
 
     @cached_property
-    def looks_of_left(self) -> tuple[np.ndarray, np.ndarray]:
-        """What left events look at."""
-        return look_into(self.left, self.right, self.right_window, ties=True)
-
-    @cached_property
-    def looks_of_right(self) -> tuple[np.ndarray, np.ndarray]:
-        """What right events look at."""
-        return look_into(self.right, self.left, self.left_window, ties=not self._both_move)
+    def _looks(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """What left and what right events look at."""
+        left, right = (side.events for side in self.sides)
+        ties = not self._both_move
+        return [look_into(left, right, self.windows[1], True), look_into(right, left, self.windows[0], ties)]
 
     @property
     def _both_move(self) -> bool:
         """Both windows move with every moment: left events find all of the same time, so that right ones need not."""
-        return isinstance(self.left_window, Moving) and isinstance(self.right_window, Moving)
+        return all(isinstance(window, Moving) for window in self.windows)
 
     @cached_property
-    def test(self) -> PairTest:
-        """What is asked of pairs."""
-        return PairTest(self.condition.pairs, self.left, self.right, self.columns)
+    def _test(self) -> PairTest:
+        return PairTest(self.condition.pairs, *self.sides)
 
-    @cached_property
-    def fitting(self) -> Fitting:
-        """What is known of both sides before pairs are looked at."""
-        return find_fitting(self.condition, self.left, self.right, self.columns)
-
-    def _find_candidates(self, left_wanted: np.ndarray | None, right_wanted: np.ndarray | None) -> list[Candidates]:
-        """What events of each side may find; of some events, or of all."""
-        for window in (self.left_window, self.right_window):
+    def _find_candidates(self, wanted: Sequence[np.ndarray | None]) -> list[Candidates]:
+        """What events of each side may find."""
+        for window in self.windows:
             if isinstance(window, StepSpan):
-                for side in (self.left, self.right):
-                    check_edges(side.steps, window.length + window.slide)
+                for side in self.sides:
+                    check_edges(side.events.steps, window.length + window.slide)
         return [
-            find_candidates(self.fitting, self.left, self.right, self.looks_of_left, True, left_wanted),
-            find_candidates(self.fitting, self.right, self.left, self.looks_of_right, False, right_wanted),
+            find_candidates(self.sides[side], self.sides[1 - side], self._looks[side], side == 0, wanted[side])
+            for side in (0, 1)
         ]
 
     def _choose(self, candidates: Candidates, pairs: int) -> Search:
-        on_card, parts = self.device == "gpu", self.condition.pairs
-        band = self.search_band(candidates) if parts and (pairs > _FEW_PAIRS or on_card) else None
-        if band is not None and (band.is_narrow or self.test.compiled is None):
-            return band
-        if parts and on_card:
-            return ScanOnCard(candidates, self.test)
-        scans = pairs > FEW and self.test.compiled is not None
-        return (Scan if parts and scans else Search)(candidates, self.test)
+        on_card = self.device == "gpu" and bool(self.condition.pairs)
+        band = self.sort_band(candidates) if pairs > _FEW_PAIRS or on_card else None
+        if band is not None and (band.is_narrow or self._test.compiled is None):
+            candidates, pairs = band.candidates, int(pairs * band.share)
+        else:
+            band = None
+        if on_card:
+            return SearchOnCard(candidates, self._test, band, in_loop=True)
+        return Search(candidates, self._test, band, pairs > FEW and self._test.compiled is not None)
 
-    def search_band(self, candidates: Candidates) -> BandSearch | None:
-        """A search by the sorted values of a band; None where there is none, or none of values that can be sorted."""
-        for band in self.condition.bands:
-            values = self._values_of(band)
-            if values is None:
-                continue
-            (own, has_own), (others, has_others) = values if candidates.of_left else values[::-1]
-            # NULL has no partner: events without a value do not look, members without one stand where none is found.
-            looking = has_own[candidates.probes]
-            probes, low, high = (ends[looking] for ends in (candidates.probes, candidates.low, candidates.high))
-            kept = replace(candidates, probes=probes, low=low, high=high)
-            others = np.where(np.isfinite(others), others, np.inf)
-            others = np.where(has_others, others, np.nan)[candidates.members]
-            kind = BandOnCard if self.device == "gpu" else BandSearch
-            return kind(kept, self.test, band, own[probes], others)
-        return None
-
-    def _values_of(self, band: Band) -> tuple[_Floats, _Floats] | None:
-        """The values that a band compares: floats, or, where only the order is asked, numbers in that order."""
-        left = evaluate_on_side(band.left, self.left, self.columns["left"])
-        right = evaluate_on_side(band.right, self.right, self.columns["right"])
-        floats = (as_floats(left), as_floats(right))
-        if floats[0] is not None and floats[1] is not None:
-            return floats[0], floats[1]
-        if not band.is_order:
-            return None
-        one, other = ((part.astype(np.float64), part >= 0) for part in order_codes(left, right))
-        return one, other
+    def sort_band(self, candidates: Candidates) -> SortedBand | None:
+        """The sorted values of a band; None where there is none, or none of values that can be sorted."""
+        return sort_band(self._test, self.condition.bands, candidates)
 
     def blocks(
-        self,
-        make: Callable[[np.ndarray, np.ndarray], _Made],
-        left_wanted: np.ndarray | None = None,
-        right_wanted: np.ndarray | None = None,
+        self, make: Callable[[np.ndarray, np.ndarray], _Made], wanted: Sequence[np.ndarray | None] = (None, None)
     ) -> Iterator[_Made]:
-        """What is made of pairs: blocks one after the other, in order of row time, left and right rank.
+        """What is made of pairs: blocks one after the other, in order of row time, then by left and right event.
 
         Args:
-            make: Makes something of the left and right ranks of some pairs.
-            left_wanted: Which left events are asked for, as those that look; None: all.
-            right_wanted: The same of right events.
+            make: Makes something of the left and right places of some pairs.
+            wanted: Which left and which right events are asked for, as those that look; None: all.
         """
-        candidates = self._find_candidates(left_wanted, right_wanted)
+        candidates = self._find_candidates(wanted)
         pairs = sum(each.pairs for each in candidates)
         threads = count_threads(pairs) if self.device == "threads" else 1
-        searches = [self._prepare(each, pairs) for each in candidates]
-        times = [(self.left if one.candidates.of_left else self.right).steps[one.candidates.probes] for one in searches]
-        sizes = [one.candidates.high - one.candidates.low for one in searches]
-        order = np.argsort(np.concatenate(times), kind="stable")
-        sizes_of_blocks = (_TARGET_ON_CARD, _EVENTS_ON_CARD) if self.device == "gpu" else (_TARGET, _EVENTS)
-        cutting = Cutting(
-            np.concatenate(times)[order],
-            np.concatenate(sizes)[order],
-            *sizes_of_blocks,
-            parts=count_blocks(threads, pairs),
-            tested=all(search.lists_pairs for search in searches),
-        )
+        searches = [self._choose(each, pairs) for each in candidates]
+        if threads > 1:
+            for search in searches:
+                search.find(0, 0, 0)  # what all cores need is made by one
+        times = [side.events.steps[one.candidates.probes] for side, one in zip(self.sides, searches, strict=True)]
+        moments = np.sort(np.concatenate(times))
+        target, most = (_TARGET_ON_CARD, _EVENTS_ON_CARD) if self.device == "gpu" else (_TARGET, _EVENTS)
+        most = max(1, min(most, -(-moments.size // count_blocks(threads, pairs))))
+        expected = sum(one.expect() for one in searches)
+        cutting = Cutting(moments, target, most, max(1, min(most, target * moments.size // max(expected, 1))))
 
         def work(block: Block) -> tuple[int, _Made | None] | None:
-            found = self._find_block(searches, times, block)
+            found = self._find_block(searches, times, block, cutting.limit(block))
             if found is None:
                 return None
-            return found[0].size, make(*found) if found[0].size else None
+            listed, left, right = found
+            return listed, make(left, right) if left.size else None
 
         return (made for made in compute_blocks(work, cutting, threads) if made is not None)
 
-    def _prepare(self, candidates: Candidates, pairs: int) -> Search:
-        """A search that has all that its blocks have in common."""
-        search = self._choose(candidates, pairs)
-        if self.device == "threads":
-            search.find(0, 0, 0)  # what all cores need is made by one
-        return search
-
     def _find_block(
-        self, searches: list[Search], times: list[np.ndarray], block: Block
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """The pairs of some times; None where they are too many."""
-        lefts, rights = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        self, searches: list[Search], times: list[np.ndarray], block: Block, limit: int
+    ) -> tuple[int, np.ndarray, np.ndarray] | None:
+        """How many pairs of some times were listed, and those that are some; None where they are too many."""
+        lefts, rights, listed = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
         for search, moments in zip(searches, times, strict=True):
-            first, last = int(np.searchsorted(moments, block.begin)), int(np.searchsorted(moments, block.end, "right"))
+            first, last = np.searchsorted(moments, block.begin), np.searchsorted(moments, block.end, "right")
             if first == last:
                 continue
-            found = search.find(first, last, block.limit)
+            found = search.find(int(first), int(last), limit)
             if found is None:
                 return None
-            left, right = found if search.candidates.of_left else self._unless_found(*found)
+            number, left, right = found
+            if not search.candidates.of_left and not self._both_move:
+                left, right = self._unless_found(left, right)
+            listed += number
             lefts.append(left)
             rights.append(right)
         left, right = np.concatenate(lefts), np.concatenate(rights)
-        order = sort_by(np.maximum(self.left.steps[left], self.right.steps[right]), left, right)
-        return left[order], right[order]
+        one, other = (side.events for side in self.sides)
+        order = sort_by(np.maximum(one.steps[left], other.steps[right]), one.rank(left), other.rank(right))
+        return listed, left[order], right[order]
 
     def _unless_found(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Pairs that right events have found, without those of one time that left events have found, too."""
-        if self._both_move:
-            return left, right
-        place, (low, high) = self.right.place[right], self.looks_of_left
-        twice = self.left.steps[left] == self.right.steps[right]
-        twice &= (low[left] <= place) & (place < high[left])
+        low, high = self._looks[0]
+        twice = self.sides[0].events.steps[left] == self.sides[1].events.steps[right]
+        twice &= (low[left] <= right) & (right < high[left])
         return left[~twice], right[~twice]

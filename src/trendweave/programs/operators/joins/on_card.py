@@ -3,6 +3,7 @@ asked of those pairs that pass the rest, on the CPU."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,8 +16,7 @@ from trendweave.gpu.card import Card, find_card, memory_told, refuse_work
 from trendweave.gpu.columns import CardColumn
 from trendweave.gpu.joins import Condition, find_pairs
 from trendweave.language.printer import print_expression
-from trendweave.programs.operators.joins.candidates import Candidates
-from trendweave.programs.operators.joins.searches import BandSearch, Listed, PairTest, Search
+from trendweave.programs.operators.joins.searches import Candidates, PairTest, Search
 
 
 class ColumnsOnCard:
@@ -50,52 +50,33 @@ class ColumnsOnCard:
 
 
 @dataclass(frozen=True)
-class ScanOnCard(Search):
-    """All candidates, tested on the card."""
-
-    lists_pairs = has_tested = True
+class SearchOnCard(Search):
+    """Candidates are listed and tested on the card."""
 
     @cached_property
     def _columns(self) -> ColumnsOnCard:
-        return ColumnsOnCard(find_card(), self.candidates, self.test)
-
-    def _list(self, first: int, last: int, limit: int) -> Listed:
-        card = find_card()
-        with memory_told(card):
-            columns, xp = self._columns, card.xp
-            # Events whose members lie together look at them in turn.
-            order = first + xp.argsort(columns.low[first:last])
-            pairs = find_pairs(card, columns.condition(order), columns.low[order], columns.high[order], limit)
-            if pairs is None:
-                return _TOO_MANY
-            return last - first, card.get(order[pairs.probe]), card.get(pairs.other)
-
-
-@dataclass(frozen=True)
-class BandOnCard(BandSearch):
-    """Members sorted by value in chunks, on the card, where candidates are tested, too."""
-
-    has_tested = True
-
-    @cached_property
-    def _columns(self) -> ColumnsOnCard:
-        return ColumnsOnCard(find_card(), self.candidates, self.test)
+        found = self.candidates if self.band is None else self.band.candidates
+        return ColumnsOnCard(find_card(), found, self.test)
 
     @cached_property
     def _sorted(self) -> Chunks:
+        assert self.band is not None
         card = find_card()
-        return sort_chunks(card, card.put(self.others), 1 << self.bits)
+        return sort_chunks(card, card.put(self.band.others), 1 << self.band.bits)
 
-    def _list(self, first: int, last: int, limit: int) -> Listed:
+    def _list(self, first: int, last: int, limit: int) -> Sequence[np.ndarray] | None:
         card = find_card()
-        bounds = self.band.around(self.own[first:last], self.candidates.of_left)
         with memory_told(card):
-            columns, part = self._columns, slice(first, last)
-            ranges = (columns.low[part], columns.high[part], *(card.put(bound) for bound in bounds))
-            pairs = find_near(card, columns.condition(part), self._sorted, *ranges)
-            if len(pairs.probe) > limit:
-                return _TOO_MANY
-            return last - first, card.get(pairs.probe) + first, card.get(pairs.other)
-
-
-_TOO_MANY = -1, np.empty(0, np.int64), np.empty(0, np.int64)
+            columns, xp = self._columns, card.xp
+            if self.band is None:
+                # Events whose members lie together look at them in turn.
+                event = first + xp.argsort(columns.low[first:last])
+                pairs = find_pairs(card, columns.condition(event), columns.low[event], columns.high[event], limit)
+            else:
+                event, part = xp.arange(first, last), slice(first, last)
+                bounds = (card.put(bound) for bound in self.band.bounds(first, last))
+                near = columns.condition(part), self._sorted, columns.low[part], columns.high[part]
+                pairs = find_near(card, *near, *bounds)
+            if pairs is None or len(pairs.probe) > limit:
+                return None
+            return card.get(event[pairs.probe]), card.get(pairs.other)

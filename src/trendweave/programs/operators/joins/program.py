@@ -14,11 +14,11 @@ from trendweave.planning.operator_plans import JoinPlan, RowCount
 from trendweave.planning.plan import Path
 from trendweave.programs.bound import WholeEvents
 from trendweave.programs.operators.bound import BoundOperator
-from trendweave.programs.operators.joins.candidates import ActiveWindow, find_candidates
 from trendweave.programs.operators.joins.conditions import JoinCondition, describe_join, read_parts
 from trendweave.programs.operators.joins.finding import PairSearch
+from trendweave.programs.operators.joins.searches import ActiveWindow, find_candidates, make_sides
 from trendweave.programs.operators.joins.sides import Sides, read_side_codes, read_sides, result_columns, write_pairs
-from trendweave.programs.operators.ordering import OrderedSide, order_events, order_ties
+from trendweave.programs.operators.ordering import OrderedSide, order_side, order_ties
 from trendweave.programs.operators.steps import CarriedSteps, WaitingSteps
 from trendweave.programs.operators.windows.edges import in_steps
 from trendweave.programs.program import EVERYTHING, Output, Scope, Steps, TimeCut, Work
@@ -41,8 +41,7 @@ class WindowJoin(BoundOperator):
         events: The columns of the one stream of events.
         time: The column that holds the time.
         sides: Where the columns of both sides stand in it.
-        left_window: The window over the left side, in steps.
-        right_window: The other one.
+        windows: The windows over the left and over the right side, in steps.
         device: What computes.
     """
 
@@ -50,8 +49,7 @@ class WindowJoin(BoundOperator):
     events: pa.Schema
     time: str
     sides: Sides
-    left_window: ActiveWindow
-    right_window: ActiveWindow
+    windows: tuple[ActiveWindow, ActiveWindow]
     device: str = "cpu"
 
     @property
@@ -123,25 +121,21 @@ class WindowJoin(BoundOperator):
         """
         keys = (*self.keys, CHUNK) if chunked else self.keys
         codes = key_codes([rows.column(name) for name in keys], rows.num_rows)
-        count = int(codes.max()) + 1 if codes.size else 0
+        numbers = np.full(rows.num_rows, -1) if numbers is None else numbers
         sides = self._side_codes(rows)
         found: list[OrderedSide] = []
         for number, side in enumerate(("left", "right")):
-            if sides is None and found:
-                found.append(found[0])
-                continue
-            own = None if sides is None else sides == number
-            before = np.zeros(count, np.int64)
-            if numbers is not None:
-                held = numbers >= 0 if own is None else (numbers >= 0) & own
-                first = np.full(count, 2**62)
-                np.minimum.at(first, codes[held], numbers[held])
-                before = np.where(first < 2**62, first, 0)
+            own = np.ones(rows.num_rows, np.bool_) if sides is None else sides == number
+            held = own & (numbers >= 0)
+            before = np.full(int(codes.max(initial=-1)) + 1, 2**62)
+            np.minimum.at(before, codes[held], numbers[held])
+            before[before == 2**62] = 0
             columns = self.prepared_sides[side]
-            table = rows if own is None else rows.select(self._of_side(rows, side)).filter(pa.array(own))
-            key = codes if own is None else codes[own]
-            ties = [columns[name] for name in (*self.plan.order_by, *columns) if name != self.time]
-            found.append(order_events(table, key, before, self.time_type, ties))
+            table = rows if sides is None else rows.select(self._of_side(rows, side)).filter(pa.array(own))
+            ties = tuple(columns[name] for name in (*self.plan.order_by, *columns) if name != self.time)
+            found.append(order_side(table, codes[own], before, self.time_type, ties))
+            if sides is None:
+                return found[0], found[0]
         return found[0], found[1]
 
     def _of_side(self, rows: pa.Table, side: str) -> list[str]:
@@ -152,8 +146,8 @@ class WindowJoin(BoundOperator):
 
     def find(self, left: OrderedSide, right: OrderedSide) -> PairSearch:
         """What is to be joined."""
-        windows = (self.left_window, self.right_window)
-        return PairSearch(left, right, *windows, self.condition, self.prepared_sides, self.device)
+        sides = make_sides(self.condition, (left, right), self.prepared_sides)
+        return PairSearch(sides, self.windows, self.condition, self.device)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         return self.write(*self.order(rows, chunked=scope.chunk is not None), scope)
@@ -162,11 +156,10 @@ class WindowJoin(BoundOperator):
         """Rows of pairs whose time is asked for."""
         wanted = [_wanted(side, scope) for side in (left, right)]
 
-        def write(left_ranks: np.ndarray, right_ranks: np.ndarray) -> list[pa.RecordBatch]:
-            ranks = (left_ranks, right_ranks)
-            return write_pairs(self.schema, self.plan.keys, self.prepared_sides, (left, right), ranks, scope.counted)
+        def write(*places: np.ndarray) -> list[pa.RecordBatch]:
+            return write_pairs(self.schema, self.plan.keys, self.prepared_sides, (left, right), places, scope.counted)
 
-        return Output(chain.from_iterable(self.find(left, right).blocks(write, *wanted)))
+        return Output(chain.from_iterable(self.find(left, right).blocks(write, wanted)))
 
     def arrange(self, rows: pa.Table) -> pa.Table:
         """Rows of several places in the order of rows of one: by time, then by the left event. Rows of one time and of
@@ -185,10 +178,8 @@ class WindowJoin(BoundOperator):
     @property
     def reach(self) -> int | None:
         """How many steps back windows reach; None where that is not a matter of time."""
-        windows = (self.left_window, self.right_window)
-        if any(isinstance(window, RowCount) for window in windows):
-            return None
-        return max(window.reach for window in windows if not isinstance(window, RowCount))
+        reaches = [window.reach for window in self.windows if not isinstance(window, RowCount)]
+        return max(reaches) if len(reaches) == 2 else None
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """A chunk of time owns the pairs whose later event lies in it."""
@@ -230,8 +221,8 @@ def bind_join(plan: JoinPlan, events: pa.Schema, time: str, device: str = "cpu")
         DataError: A window is finer than the time column.
     """
     kind = time_type(column_type(events, (time,)))
-    left, right = (in_steps(window, kind, ("the window", "its slide")) for window in (plan.left, plan.right))
-    return WindowJoin(plan, events, time, read_sides(plan, events, time), left, right, device)
+    windows = (in_steps(plan.left, kind), in_steps(plan.right, kind))
+    return WindowJoin(plan, events, time, read_sides(plan, events, time), windows, device)
 
 
 def find_candidate_share(join: WindowJoin, rows: pa.Table) -> float:
@@ -250,11 +241,11 @@ def find_candidate_share(join: WindowJoin, rows: pa.Table) -> float:
         left, right = (join.order(rows.take(np.arange(first, rows.num_rows, 2)))[0] for first in (0, 1))
     else:
         left, right = join.order(rows)
-    if not left.key.size or not right.key.size:
+    if not left.steps.size or not right.steps.size:
         return 1.0
     search = join.find(left, right)
-    everything = np.zeros(left.key.size, np.int64), np.full(left.key.size, right.key.size)
-    candidates = find_candidates(search.fitting, left, right, everything, True, None)
-    share = candidates.pairs / (left.key.size * right.key.size)
-    band = search.search_band(candidates)
+    everything = np.zeros(left.steps.size, np.int64), np.full(left.steps.size, right.steps.size)
+    candidates = find_candidates(*search.sides, everything, True, None)
+    share = candidates.pairs / (left.steps.size * right.steps.size)
+    band = search.sort_band(candidates)
     return share * band.share if band is not None and band.is_narrow else share

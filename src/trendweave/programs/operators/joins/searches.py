@@ -1,28 +1,184 @@
-"""How pairs are found among candidates: by sorted values, by a compiled scan, or by Arrow alone."""
+"""How pairs are found: the active windows of the other side and what must be equal give candidates, a band of sorted
+values leaves fewer of them where it is narrow, and the rest of the condition is asked of those."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, reduce
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from trendweave.expressions.arrow.evaluate import is_true
+from trendweave.expressions.arrow.evaluate import evaluate, is_true, make_columns_comparable
 from trendweave.expressions.compiled.condition import Compiled, compile_condition
-from trendweave.expressions.compiled.loading import AROUND_CONDITION, argument_names, read_operand
+from trendweave.expressions.compiled.loading import AROUND_CONDITION, argument_names, read_operand, without_nulls
 from trendweave.kernel_cache.kernel import load_text
+from trendweave.kernels.columns import read_only
 from trendweave.language import syntax_tree as st
-from trendweave.programs.operators.joins.candidates import Candidates
-from trendweave.programs.operators.joins.conditions import Band, rename
-from trendweave.programs.operators.kernels.pairs import Chunks, find_in_bands, sort_into_chunks
+from trendweave.planning.operator_plans import RowCount
+from trendweave.programs.operators.joins.chunks import PER_BUCKET, Chunks, sort_into_chunks
+from trendweave.programs.operators.joins.conditions import Band, JoinCondition, as_floats, rename
 from trendweave.programs.operators.ordering import OrderedSide
+from trendweave.programs.operators.windows.edges import Moving, StepSpan
+from trendweave.rows.codes import key_codes, order_codes
 from trendweave.rows.ordering import take_rows
+from trendweave.rows.window_arrays import KeyedTimes
+
+ActiveWindow: TypeAlias = Moving | StepSpan | RowCount
+_LEAST = -(2**63)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What events of one side may find on the other.
+
+    Attributes:
+        of_left: Are those that look events of the left side?
+        probes: The places of the events that look, by time; only those that may find something.
+        members: The places of those that can be found, in any order that keeps ranges together.
+        low: Per event that looks, the first of its members.
+        high: Up to but without this one.
+    """
+
+    of_left: bool
+    probes: np.ndarray
+    members: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def pairs(self) -> int:
+        """How many there are at most."""
+        return int((self.high - self.low).sum())
+
+
+def look_into(
+    events: OrderedSide, other: OrderedSide, window: ActiveWindow, ties: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The places that the active window of the other side holds at the times of all events.
+
+    Args:
+        events: Those that look.
+        other: The side that they look at.
+        window: The window over it.
+        ties: With events of that very moment? Asked of windows that move.
+    """
+    times, keys, moments = KeyedTimes(np, other.steps, other.starts), events.key, events.steps
+    if isinstance(window, RowCount):
+        first, before = other.starts[keys], other.before[keys]
+        seen = times.find(keys, moments, after=True) - first + before
+        begin = (seen - window.rows) // window.slide * window.slide
+        low = np.maximum(begin - before, 0) + first
+        high = np.where(seen < window.rows, low, np.maximum(begin + window.rows - before, 0) + first)
+        return low, np.maximum(low, high)
+    if isinstance(window, Moving):
+        oldest = np.maximum(moments, _LEAST + window.reach) - window.reach
+        return times.find(keys, oldest, after=False), times.find(keys, moments, after=ties)
+    begin = (moments + 1 - window.length) // window.slide * window.slide
+    return times.find(keys, begin, after=False), times.find(keys, begin + window.length, after=False)
+
+
+@dataclass(frozen=True)
+class JoinSide:
+    """The events of a side, and what is known of them before pairs are looked at, by place.
+
+    Attributes:
+        events: The events.
+        table: Their columns, under the names that conditions have for them.
+        fits: Which events can be in pairs; None: all.
+        codes: What must be equal, as numbers, negative where it is NULL; None where nothing must.
+    """
+
+    events: OrderedSide
+    table: pa.Table
+    fits: np.ndarray | None = None
+    codes: np.ndarray | None = None
+
+    def evaluate(self, expression: st.Expression) -> pa.Array:
+        """An expression on this side."""
+        return evaluate(rename(expression, lambda names: names[1:]), self.table)
+
+    def holds(self, conditions: tuple[st.Expression, ...]) -> np.ndarray | None:
+        """Where all of some conditions are true; None for everywhere."""
+        masks = [is_true(rename(one, lambda names: names[1:]), self.table) for one in conditions]
+        return reduce(np.logical_and, masks) if masks else None
+
+
+def make_sides(
+    condition: JoinCondition, events: tuple[OrderedSide, OrderedSide], columns: Mapping[str, Mapping[str, str]]
+) -> tuple[JoinSide, JoinSide]:
+    """Evaluate what a condition says of each side by itself, and number what must be equal.
+
+    Args:
+        condition: The condition, in parts.
+        events: The left and the right events.
+        columns: By side: the names of its columns, and those of prepared rows.
+    """
+    left, right = (
+        JoinSide(own, pa.table({name: own.table.column(prepared) for name, prepared in columns[side].items()}))
+        for side, own in zip(("left", "right"), events, strict=True)
+    )
+    codes: Sequence[np.ndarray | None] = (None, None)
+    if condition.equal:
+        size = left.events.steps.size
+        joined, known = [], np.ones(size + right.events.steps.size, np.bool_)
+        for one, other in condition.equal:
+            column = pa.concat_arrays(make_columns_comparable([left.evaluate(one), right.evaluate(other)]))
+            joined.append(pa.chunked_array([column]))
+            known &= np.asarray(column.is_valid())
+        codes = np.split(np.where(known, key_codes(joined, known.size), -1), [size])
+    return (
+        replace(left, fits=left.holds(condition.left), codes=codes[0]),
+        replace(right, fits=right.holds(condition.right), codes=codes[1]),
+    )
+
+
+def find_candidates(
+    side: JoinSide, other: JoinSide, looks: tuple[np.ndarray, np.ndarray], of_left: bool, wanted: np.ndarray | None
+) -> Candidates:
+    """What events of one side may find on the other.
+
+    Args:
+        side: The events that look.
+        other: The side that they look at.
+        looks: Which places they look at.
+        of_left: Are they the left ones?
+        wanted: Which of them are asked for; None: all.
+    """
+    low, high = looks
+    size = other.events.steps.size
+    keep = other.fits
+    if other.codes is not None:
+        keep = other.codes >= 0 if keep is None else keep & (other.codes >= 0)
+    members = np.arange(size) if keep is None else np.flatnonzero(keep)
+    if side.codes is not None and other.codes is not None:
+        # Members by what they are equal in, then by place.
+        equal = other.codes[members]
+        order, apart = np.argsort(equal, kind="stable"), size + 1
+        members = members[order]
+        both = equal[order] * apart + members
+        low = np.searchsorted(both, side.codes * apart + low)
+        high = np.where(side.codes < 0, low, np.searchsorted(both, side.codes * apart + high))
+    elif keep is not None:
+        low, high = np.searchsorted(members, low), np.searchsorted(members, high)
+    looking = high > low
+    for mask in (side.fits, wanted):
+        if mask is not None:
+            looking &= mask
+    probes = np.flatnonzero(looking)
+    probes = probes[np.argsort(side.events.steps[probes], kind="stable")]
+    return Candidates(of_left, probes, members, low[probes], high[probes])
+
 
 #: To compile a condition takes as long as to test so many pairs with Arrow.
 FEW = 10_000_000
+#: The share of members in a band that is narrow: a loop tests many pairs in the time in which one candidate is handled.
+NARROW = 0.05
+#: Values that are looked at to tell how wide a band is.
+_SAMPLE = 1_000
+_SMALLEST_CHUNK, _LARGEST_CHUNK = 8, 20
 
 
 @dataclass(frozen=True)
@@ -33,15 +189,11 @@ class PairTest:
         parts: The conditions.
         left: The left events.
         right: The right events.
-        columns: By side: the names of its columns, and those of prepared rows.
-        tested: How many pairs were tested so far.
     """
 
     parts: tuple[st.Expression, ...]
-    left: OrderedSide
-    right: OrderedSide
-    columns: Mapping[str, Mapping[str, str]]
-    tested: list[int] = field(default_factory=lambda: [0])
+    left: JoinSide
+    right: JoinSide
 
     @cached_property
     def compiled(self) -> Compiled | None:
@@ -49,7 +201,7 @@ class PairTest:
         found = tuple(part for part in self.parts if self._is_compiled(part))
         if not found:
             return None
-        whole = compile_condition(found[0] if len(found) == 1 else st.AllOf(found), self._sides)
+        whole = compile_condition(found[0] if len(found) == 1 else st.AllOf(found), self._schemas)
         return whole if isinstance(whole, Compiled) else None
 
     @cached_property
@@ -58,252 +210,55 @@ class PairTest:
         return tuple(part for part in self.parts if not self._is_compiled(part))
 
     def _is_compiled(self, part: st.Expression) -> bool:
-        return isinstance(compile_condition(part, self._sides), Compiled)
+        return isinstance(compile_condition(part, self._schemas), Compiled)
 
     @cached_property
-    def _sides(self) -> dict[str, pa.Schema]:
-        """The columns of both sides; those without NULL are not nullable."""
-        found = {}
-        for side, rows in (("left", self.left), ("right", self.right)):
-            fields = []
-            for name, prepared in self.columns[side].items():
-                column = rows.table.column(prepared)
-                fields.append(pa.field(name, column.type, column.null_count > 0 or pa.types.is_null(column.type)))
-            found[side] = pa.schema(fields)
-        return found
+    def _schemas(self) -> dict[str, pa.Schema]:
+        return {"left": without_nulls(self.left.table), "right": without_nulls(self.right.table)}
+
+    def column(self, side: str, name: str) -> pa.ChunkedArray:
+        """A column of a side, by place."""
+        return (self.left if side == "left" else self.right).table.column(name)
 
     def arrays(self, orders: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """What the compiled condition reads, by rank, or in another order of a side."""
+        """What the compiled condition reads, by place, or in another order of a side."""
         assert self.compiled is not None
         found = []
         for operand in self.compiled.operands:
-            rows = self.left if operand.side == "left" else self.right
-            column = rows.table.column(self.columns[operand.side][operand.column])
-            for array in read_operand(operand, column):
-                order = orders.get(operand.side)
-                found.append(array if order is None else array[order])
+            order = orders.get(operand.side, slice(None))
+            arrays = read_operand(operand, self.column(operand.side, operand.column))
+            found += [read_only(array[order]) for array in arrays]
         return found
 
-    @cached_property
-    def _by_rank(self) -> list[np.ndarray]:
-        return self.arrays({})
-
-    def mask(self, left: np.ndarray, right: np.ndarray, is_tested: bool = False) -> np.ndarray:
-        """Which pairs of ranks pass: by the compiled condition as soon as there are many.
-
-        Args:
-            left: The left ranks.
-            right: The right ranks.
-            is_tested: Have they passed the compiled condition already?
-        """
-        if is_tested:
-            return self._mask_by_arrow(self.others, left, right)
-        self.tested[0] += left.size
-        if self.tested[0] <= FEW or self.compiled is None:
-            return self._mask_by_arrow(self.parts, left, right)
-        holds = check_pairs(self.compiled, self._by_rank, left, right)
-        if self.others:
-            holds[holds] = self._mask_by_arrow(self.others, left[holds], right[holds])
-        return holds
-
-    def _mask_by_arrow(self, parts: Sequence[st.Expression], left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """For which pairs of ranks some conditions are true."""
+    def mask(self, parts: Sequence[st.Expression], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """For which pairs of places some conditions are true."""
         holds = np.ones(left.size, np.bool_)
         for part in parts:
             kept = np.flatnonzero(holds)
-            needed = {node.names[:2] for node in part.walk() if isinstance(node, st.Attribute)}
             taken = {}
-            for side, name in needed:
-                rows, ranks = (self.left, left) if side == "left" else (self.right, right)
-                taken[f"{side}.{name}"] = take_rows(rows.table.column(self.columns[side][name]), ranks[kept])
+            for side, name in {node.names[:2] for node in part.walk() if isinstance(node, st.Attribute)}:
+                places = left if side == "left" else right
+                taken[f"{side}.{name}"] = take_rows(self.column(side, name), places[kept])
             holds[kept] = is_true(rename(part, lambda names: (".".join(names[:2]), *names[2:])), pa.table(taken))
         return holds
 
 
-#: Members are looked at in tiles of this many by several events in turn, so that they stay near the processor.
-TILE = 512
-#: Events that look at a tile in turn.
-GROUP = 32
-
-_SCAN = """
-@loop
-def scan(low, high, probes, limit, {arguments}):
-    event = np.empty(4096, np.int64)
-    member = np.empty(4096, np.int64)
-    found = 0
-    first = 0
-    while first < low.size and found < limit:
-        # Events that look at the same members.
-        begin, end = low[first], high[first]
-        last = first + 1
-        while last < low.size and last - first < {group} and low[last] < end:
-            end = max(end, high[last])
-            last += 1
-        for tile in range(begin, end, {tile}):
-            for number in range(first, last):
-                start, stop = max(low[number], tile), min(high[number], tile + {tile})
-                if start >= stop:
-                    continue
-                row = probes[number]
-                {own}
-                {cut}
-                matches = 0
-                for place in range(stop - start):
-                    matches += np.int64(test({values}))
-                if matches == 0:
-                    continue
-                if found + matches > event.size:
-                    event, member = grow(event, found + matches), grow(member, found + matches)
-                for place in range(stop - start):
-                    if test({values}):
-                        event[found] = number
-                        member[found] = start + place
-                        found += 1
-        first = last
-    return first, event[:found], member[:found]
-
-
-@called
-def grow(numbers, least):
-    more = np.empty(max(least, 2 * numbers.size), np.int64)
-    more[: numbers.size] = numbers
-    return more
-"""
-
-_CHECK = """
-@loop
-def check(one, other, {arguments}):
-    holds = np.empty(one.size, np.bool_)
-    for number in range(one.size):
-        i, j = one[number], other[number]
-        holds[number] = test({values})
-    return holds
-"""
-
-
-def check_pairs(compiled: Compiled, arrays: Sequence[np.ndarray], left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Test pairs of ranks; all arrays are by rank."""
-    return _load_check(compiled)(left, right, *arrays)
-
-
-@lru_cache(128)
-def _load_scan(compiled: Compiled, of_left: bool) -> Any:
-    looking = "left" if of_left else "right"
-    names = argument_names(compiled)
-    own = [f"{name}_own = {name}[row]" for name, side in names if side == looking]
-    cut = [f"{name}_cut = {name}[start:stop]" for name, side in names if side != looking]
-    values = [f"{name}_own" if side == looking else f"{name}_cut[place]" for name, side in names]
-    text = _SCAN.format(
-        arguments=", ".join(name for name, _ in names),
-        own="; ".join(own) or "pass",
-        cut="; ".join(cut) or "pass",
-        values=", ".join(values),
-        tile=TILE,
-        group=GROUP,
-    )
-    return _load(text, "scan", compiled)
-
-
-@lru_cache(128)
-def _load_check(compiled: Compiled) -> Any:
-    names = argument_names(compiled)
-    values = [f"{name}[{'i' if side == 'left' else 'j'}]" for name, side in names]
-    text = _CHECK.format(arguments=", ".join(name for name, _ in names), values=", ".join(values))
-    return _load(text, "check", compiled)
-
-
-def _load(text: str, name: str, compiled: Compiled) -> Any:
-    return load_text(AROUND_CONDITION.format(condition=compiled.python, loop=text), name)
-
-
-_SMALLEST_CHUNK, _LARGEST_CHUNK = 8, 20
-#: Values that are looked at to tell how wide a band is, and the share of members in it that is narrow.
-_SAMPLE, NARROW = 1_000, 0.05
-#: How many events were looked at, and numbers of events and of members of pairs.
-Listed: TypeAlias = tuple[int, np.ndarray, np.ndarray]
-
-
 @dataclass(frozen=True)
-class Search:
-    """Pairs of the events of one side: all candidates, tested by Arrow.
-
-    Attributes:
-        candidates: What is searched.
-        test: What is asked of pairs.
-    """
-
-    candidates: Candidates
-    test: PairTest
-    #: Does it list no more than pairs, or few others? And have these passed the compiled condition?
-    lists_pairs: ClassVar[bool] = False
-    has_tested: ClassVar[bool] = False
-
-    def find(self, first: int, last: int, limit: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """The left and the right ranks of the pairs of some events that look.
-
-        Args:
-            first: The number of the first event.
-            last: Up to but without this one.
-            limit: So many pairs are too many.
-
-        Returns:
-            None where they are too many.
-        """
-        done, event, member = self._list(first, last, limit)
-        if done < last - first:
-            return None
-        own, other = self.candidates.probes[event], self.candidates.members[member]
-        left, right = (own, other) if self.candidates.of_left else (other, own)
-        if self.test.others if self.has_tested else self.test.parts:
-            holds = self.test.mask(left, right, self.has_tested)
-            left, right = left[holds], right[holds]
-        return left, right
-
-    def _list(self, first: int, last: int, limit: int) -> Listed:
-        """What is tested; fewer events than are asked for where it is too much."""
-        low, high = self.candidates.low[first:last], self.candidates.high[first:last]
-        sizes = high - low
-        event = np.repeat(np.arange(low.size), sizes)
-        return last - first, event + first, np.arange(event.size) - (np.cumsum(sizes) - high)[event]
-
-
-@dataclass(frozen=True)
-class Scan(Search):
-    """All candidates, tested by a compiled loop."""
-
-    lists_pairs = has_tested = True
-
-    @cached_property
-    def _arrays(self) -> list[np.ndarray]:
-        members = self.candidates.members
-        in_order = members.size == 0 or (members[0] == 0 and bool((np.diff(members) == 1).all()))
-        return self.test.arrays({} if in_order else {"right" if self.candidates.of_left else "left": members})
-
-    def _list(self, first: int, last: int, limit: int) -> Listed:
-        assert self.test.compiled is not None
-        found = self.candidates
-        # Events whose members lie together look at them in turn.
-        order = first + np.argsort(found.low[first:last], kind="stable")
-        loop = _load_scan(self.test.compiled, found.of_left)
-        done, event, member = loop(found.low[order], found.high[order], found.probes[order], limit, *self._arrays)
-        return done, order[event], member
-
-
-@dataclass(frozen=True)
-class BandSearch(Search):
-    """Members sorted by value in chunks about as long as windows are, and a look into each of the two or three chunks
+class SortedBand:
+    """Members sorted by value in chunks about as long as windows are, for a look into each of the two or three chunks
     that a window touches.
 
     Attributes:
         band: What the condition says of the values.
-        own: The values of those that look, by number; NULL is not among them.
+        candidates: What is searched. NULL has no partner: events without a value do not look.
+        own: The values of those that look, by number.
         others: The values of members, in their order, as `sort_into_chunks` takes them.
     """
 
     band: Band
+    candidates: Candidates
     own: np.ndarray
     others: np.ndarray
-    lists_pairs = True
 
     @cached_property
     def share(self) -> float:
@@ -318,7 +273,7 @@ class BandSearch(Search):
 
     @property
     def is_narrow(self) -> bool:
-        """Does the band leave few candidates? A scan tests many pairs in the time in which one candidate is handled."""
+        """Does the band leave few candidates?"""
         return self.share <= NARROW
 
     @cached_property
@@ -329,12 +284,225 @@ class BandSearch(Search):
         return min(max((typical - 1).bit_length(), _SMALLEST_CHUNK), _LARGEST_CHUNK)
 
     @cached_property
-    def _chunks(self) -> Chunks:
+    def chunks(self) -> Chunks:
         return sort_into_chunks(self.others, self.bits)
 
-    def _list(self, first: int, last: int, limit: int) -> Listed:
-        found = self.candidates
-        bounds = self.band.around(self.own[first:last], found.of_left)
-        given = (found.low[first:last], found.high[first:last], *bounds, self._chunks, self.bits)
-        done, event, member = find_in_bands(*given, limit)
-        return done, event + first, member
+    def bounds(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Between which values partners of some events lie."""
+        return self.band.around(self.own[first:last], self.candidates.of_left)
+
+
+def sort_band(test: PairTest, bands: Sequence[Band], candidates: Candidates) -> SortedBand | None:
+    """The first of some bands whose values can be sorted; None where there is none."""
+    for band in bands:
+        values = _values_of(test, band)
+        if values is None:
+            continue
+        (own, has_own), (others, has_others) = values if candidates.of_left else values[::-1]
+        looking = has_own[candidates.probes]
+        probes, low, high = (ends[looking] for ends in (candidates.probes, candidates.low, candidates.high))
+        others = np.where(np.isfinite(others), others, np.inf)
+        others = np.where(has_others, others, np.nan)[candidates.members]
+        return SortedBand(band, replace(candidates, probes=probes, low=low, high=high), own[probes], others)
+    return None
+
+
+def _values_of(test: PairTest, band: Band) -> Sequence[tuple[np.ndarray, np.ndarray]] | None:
+    """The values that a band compares, and which of them are valid: floats, or, where only the order is asked, numbers
+    in that order."""
+    left, right = test.left.evaluate(band.left), test.right.evaluate(band.right)
+    floats = [found for column in (left, right) if (found := as_floats(column)) is not None]
+    if len(floats) == 2:
+        return floats
+    if not band.is_order:
+        return None
+    return [(part.astype(np.float64), part >= 0) for part in order_codes(left, right)]
+
+
+@dataclass(frozen=True)
+class Search:
+    """Pairs of the events of one side.
+
+    Attributes:
+        candidates: What is searched.
+        test: What is asked of pairs.
+        band: What leaves fewer candidates; None where nothing does.
+        in_loop: Is the compiled condition asked in the loop that lists candidates?
+    """
+
+    candidates: Candidates
+    test: PairTest
+    band: SortedBand | None
+    in_loop: bool
+
+    def expect(self) -> int:
+        """How many are listed at most, about."""
+        return int(self.candidates.pairs * (1 if self.band is None else self.band.share))
+
+    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray] | None:
+        """The pairs of some events that look.
+
+        Args:
+            first: The number of the first event.
+            last: Up to but without this one.
+            limit: So many are too many.
+
+        Returns:
+            How many were listed, and the left and the right places of those that are pairs; None where they are too
+            many.
+        """
+        listed = self._list(first, last, limit)
+        if listed is None:
+            return None
+        own, other = self.candidates.probes[listed[0]], self.candidates.members[listed[1]]
+        left, right = (own, other) if self.candidates.of_left else (other, own)
+        parts = self.test.others if self.in_loop else self.test.parts
+        if parts:
+            holds = self.test.mask(parts, left, right)
+            left, right = left[holds], right[holds]
+        return own.size, left, right
+
+    def _list(self, first: int, last: int, limit: int) -> Sequence[np.ndarray] | None:
+        """Numbers of events and of members; None where they are too many."""
+        found, compiled, arrays = self.candidates, None, list[np.ndarray]()
+        if self.in_loop:
+            compiled, arrays = self.test.compiled, self._arrays
+        if self.band is not None:
+            loop, given = _load_loop(_BAND, compiled, found.of_left), (found.low, found.high, found.probes)
+            chunks, bounds = (*self.band.chunks, self.band.bits), self.band.bounds(first, last)
+            done, *pairs = loop(first, last, limit, *given, *bounds, *chunks, *arrays)
+            return pairs if done == last else None
+        # Events whose members lie together look at them in turn.
+        event = first + np.argsort(found.low[first:last], kind="stable")
+        begin, end = found.low[event], found.high[event]
+        if compiled is not None:
+            loop = _load_loop(_SCAN, compiled, found.of_left)
+            done, *pairs = loop(event, begin, end, found.probes, limit, *arrays)
+            return pairs if done == event.size else None
+        sizes = end - begin
+        if sizes.sum() > limit:
+            return None
+        return [np.repeat(event, sizes), np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - end, sizes)]
+
+    @cached_property
+    def _arrays(self) -> list[np.ndarray]:
+        """What the condition reads: of events, and of members in their order."""
+        members = self.candidates.members
+        in_order = np.array_equal(members, np.arange(members.size))
+        return self.test.arrays({} if in_order else {"right" if self.candidates.of_left else "left": members})
+
+
+#: Members are looked at in tiles of this many by several events in turn, so that they stay near the processor.
+TILE = 512
+#: Events that look at a tile in turn.
+GROUP = 32
+
+#: Arrays of pairs, which grow.
+_PAIRS = """
+from trendweave.kernels.growing import grow
+from trendweave.kernels.searching import first_not_below
+
+
+@called
+def grow_both(events, members, least):
+    room = max(least, 2 * events.size)
+    return grow(events, room), grow(members, room)
+"""
+
+#: The members of ranges.
+_SCAN = """
+@loop
+def find(event, begin, end, probes, limit, {arguments}):
+    events, members = np.empty(4096, np.int64), np.empty(4096, np.int64)
+    found = first = 0
+    while first < begin.size and found < limit:
+        # Events that look at the same members.
+        least, most = begin[first], end[first]
+        last = first + 1
+        while last < begin.size and last - first < {group} and begin[last] < most:
+            most = max(most, end[last])
+            last += 1
+        for tile in range(least, most, {tile}):
+            for number in range(first, last):
+                start, stop = max(begin[number], tile), min(end[number], tile + {tile})
+                if start >= stop:
+                    continue
+                row = probes[event[number]]
+                {own}
+                {cut}
+                matches = 0
+                for place in range(stop - start):
+                    matches += np.int64({holds})
+                if matches == 0:
+                    continue
+                if found + matches > events.size:
+                    events, members = grow_both(events, members, found + matches)
+                for place in range(stop - start):
+                    if {holds}:
+                        events[found], members[found] = event[number], start + place
+                        found += 1
+        first = last
+    return first, events[:found], members[:found]
+"""
+
+#: The members of ranges that have a value between two, or one that is infinite.
+_BAND = """
+@loop
+def find(
+    first, last, limit, low, high, probes, least, most,
+    values, ordered, finite, present, table, scale, bits, {arguments}
+):
+    size, buckets = 1 << bits, 1 << (bits - {per_bucket})
+    events, members = np.empty(4096, np.int64), np.empty(4096, np.int64)
+    found = 0
+    for number in range(first, last):
+        if found >= limit:
+            return number, events[:found], members[:found]
+        begin, end = low[number], high[number]
+        below, above = least[number - first], most[number - first]
+        row = probes[number]
+        {own}
+        for chunk in range(begin >> bits, ((end - 1) >> bits) + 1):
+            if found + size > events.size:
+                events, members = grow_both(events, members, found + size)
+            start, stop = chunk << bits, finite[chunk]
+            place = start
+            missing = below - values[place]
+            if missing > 0 and place < stop:
+                # Values of earlier buckets are less than the least, those of later ones are not.
+                bucket = chunk * (buckets + 1)
+                if scale[chunk] > 0:
+                    bucket += np.int64(min(missing * scale[chunk], buckets - 1))
+                place = first_not_below(values, start + table[bucket], start + table[bucket + 1], below)
+            while place < present[chunk]:
+                if place < stop and values[place] > above:
+                    place = stop
+                    continue
+                member = ordered[place]
+                if begin <= member < end and {holds}:
+                    events[found], members[found] = number, member
+                    found += 1
+                place += 1
+    return last, events[:found], members[:found]
+"""
+
+
+@lru_cache(128)
+def _load_loop(text: str, compiled: Compiled | None, of_left: bool) -> Any:
+    looking = "left" if of_left else "right"
+    names = [] if compiled is None else argument_names(compiled)
+    own = [f"{name}_own = {name}[row]" for name, side in names if side == looking]
+    cut = [f"{name}_cut = {name}[start:stop]" for name, side in names if side != looking]
+    of_member = "{}[member]" if text is _BAND else "{}_cut[place]"
+    values = [f"{name}_own" if side == looking else of_member.format(name) for name, side in names]
+    loop = _PAIRS + text.format(
+        arguments=", ".join(name for name, _ in names),
+        own="; ".join(own) or "pass",
+        cut="; ".join(cut) or "pass",
+        holds=f"test({', '.join(values)})",
+        tile=TILE,
+        group=GROUP,
+        per_bucket=PER_BUCKET,
+    )
+    condition = "def test():\n    return True" if compiled is None else compiled.python
+    return load_text(AROUND_CONDITION.format(condition=condition, loop=loop), "find")

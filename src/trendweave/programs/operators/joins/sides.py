@@ -214,7 +214,7 @@ def write_pairs(
     keys: Sequence[str],
     columns: Mapping[str, Mapping[str, str]],
     sides: tuple[OrderedSide, OrderedSide],
-    ranks: tuple[np.ndarray, np.ndarray],
+    places: Sequence[np.ndarray],
     counted: bool,
 ) -> list[pa.RecordBatch]:
     """Result rows of some pairs.
@@ -224,18 +224,18 @@ def write_pairs(
         keys: The columns of keys.
         columns: By side: the names of its columns, and those of prepared rows.
         sides: The left and the right events.
-        ranks: The left and the right ranks of pairs.
+        places: The left and the right places of pairs.
         counted: With a last column that says that each row is one.
     """
     taken: dict[str, pa.ChunkedArray] = {}
     times = []
-    for (side, own), rows, places in zip(columns.items(), sides, ranks, strict=True):
-        times.append(take_rows(rows.table.column(TIME), places))
+    for (side, own), rows, taking in zip(columns.items(), sides, places, strict=True):
+        times.append(take_rows(rows.table.column(TIME), taking))
         for name, column in own.items():
             shown = name if name in keys else f"{side}_{name}"
             if shown not in taken:
-                taken[shown] = times[-1] if column == TIME else take_rows(rows.table.column(column), places)
-    is_left = pa.array(sides[0].steps[ranks[0]] >= sides[1].steps[ranks[1]])
+                taken[shown] = times[-1] if column == TIME else take_rows(rows.table.column(column), taking)
+    is_left = pa.array(sides[0].steps[places[0]] >= sides[1].steps[places[1]])
     taken[schema.names[0]] = pc.if_else(is_left, *times)
     arrays = [taken[field.name].cast(field.type) for field in schema]
     table = pa.table(arrays, schema)

@@ -79,7 +79,9 @@ class Moving:
     reach: int
 
 
-def in_steps(window: Window, kind: TimeType, names: tuple[str, str]) -> StepSpan | Moving | RowCount:
+def in_steps(
+    window: Window, kind: TimeType, names: tuple[str, str] = ("the window", "its slide")
+) -> StepSpan | Moving | RowCount:
     """A window in steps of the time column.
 
     Args:

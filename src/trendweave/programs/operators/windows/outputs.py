@@ -33,51 +33,48 @@ class Asked:
     result: pa.DataType
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """An output: an aggregate, by its number, or an expression over aggregates, which are named by their numbers."""
-
-    name: str
-    aggregate: int | None
-    expression: st.Expression | None = None
+def aggregate_of(expression: st.Expression) -> int | None:
+    """The number of the aggregate that an output is, if it is no more than that."""
+    return int(expression.names[0]) if isinstance(expression, st.Attribute) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """All aggregates, each once, and the outputs that they make."""
+    """All aggregates, each once, and the outputs that they make.
+
+    Attributes:
+        asked: The aggregates.
+        shown: The names of outputs, and their expressions over aggregates, which are named by their numbers.
+    """
 
     asked: tuple[Asked, ...]
-    shown: tuple[Shown, ...]
+    shown: tuple[tuple[str, st.Expression], ...]
 
     def columns(self, events: pa.Schema) -> list[ResultColumn]:
         """The outputs as columns of the result."""
-        return [self._column(one) for one in self.shown]
+        return [self._column(*one) for one in self.shown]
 
-    def _column(self, one: Shown) -> ResultColumn:
-        if one.aggregate is not None:
-            asked = self.asked[one.aggregate]
+    def _column(self, name: str, expression: st.Expression) -> ResultColumn:
+        number = aggregate_of(expression)
+        if number is not None:
+            asked = self.asked[number]
             calculated = asked.path is not None and isinstance(asked.path[0], st.CalculatedName)
             source = asked.path if asked.function in ("MIN", "MAX") and not calculated else None
-            return ResultColumn(one.name, asked.result, source)
+            return ResultColumn(name, asked.result, source)
         schema = pa.schema([(str(number), asked.result) for number, asked in enumerate(self.asked)])
-        assert one.expression is not None
-        kind = evaluate_exactly(one.expression, schema.empty_table()).type
+        kind = evaluate_exactly(expression, schema.empty_table()).type
         narrow = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
-        return ResultColumn(one.name, narrow.get(kind, kind))
+        return ResultColumn(name, narrow.get(kind, kind))
 
     def show(self, values: Sequence[pa.Array], columns: Sequence[ResultColumn]) -> list[pa.Array]:
         """The outputs of computed aggregates."""
-        computed: pa.Table | None = None
-        found = []
-        for one, column in zip(self.shown, columns, strict=True):
-            if one.aggregate is not None:
-                found.append(values[one.aggregate])
-                continue
-            if computed is None:
-                computed = pa.table(list(values), names=[str(number) for number in range(len(values))])
-            assert one.expression is not None
-            found.append(evaluate_exactly(one.expression, computed).cast(column.type))
-        return found
+        computed = pa.table(list(values), names=[str(number) for number in range(len(values))])
+        return [
+            values[number]
+            if (number := aggregate_of(expression)) is not None
+            else evaluate_exactly(expression, computed).cast(column.type)
+            for (_, expression), column in zip(self.shown, columns, strict=True)
+        ]
 
 
 def read_outputs(plan: AggregatePlan, events: pa.Schema, numbers: Numbers) -> Outputs:
@@ -97,23 +94,17 @@ def read_outputs(plan: AggregatePlan, events: pa.Schema, numbers: Numbers) -> Ou
     asked: dict[tuple[str, Path | None], int] = {}
     kinds: list[Asked] = []
 
-    def number(node: st.Aggregate) -> int:
+    def name(node: st.Expression) -> st.Expression:
+        if not isinstance(node, st.Aggregate):
+            return node
         path = None if node.argument is None else node.argument.names
         place = asked.setdefault((node.function, path), len(asked))
         if place == len(kinds):
             kind = None if path is None else column_type(events, path)
             kinds.append(Asked(node.function, path, single_aggregate_type(node.function, kind, numbers)))
-        return place
+        return st.Attribute((str(place),))
 
-    def name(node: st.Expression) -> st.Expression:
-        return st.Attribute((str(number(node)),)) if isinstance(node, st.Aggregate) else node
-
-    shown = [
-        Shown(output_name(output), number(output.value))
-        if isinstance(output.value, st.Aggregate)
-        else Shown(output_name(output), None, st.without_places(map_leaves(output.value, name)))
-        for output in plan.outputs
-    ]
+    shown = [(output_name(one), st.without_places(map_leaves(one.value, name))) for one in plan.outputs]
     return Outputs(tuple(kinds), tuple(shown))
 
 

@@ -15,6 +15,7 @@ from trendweave.language.durations import duration_text
 from trendweave.planning.operator_plans import AggregatePlan, RowCount
 from trendweave.planning.plan import Path
 from trendweave.programs.operators.bound import BoundOperator
+from trendweave.programs.operators.measured import is_measured
 from trendweave.programs.operators.ordering import OrderedRows, order_rows, rank_keys
 from trendweave.programs.operators.steps import CountSteps, FoldedSteps
 from trendweave.programs.operators.windows.aggregates import (
@@ -34,8 +35,7 @@ from trendweave.programs.operators.windows.edges import (
     last_moments,
     time_windows,
 )
-from trendweave.programs.operators.windows.outputs import END, START, Outputs, read_outputs, result_columns
-from trendweave.programs.operators.windows.slices import foldable
+from trendweave.programs.operators.windows.outputs import END, START, Asked, Outputs, read_outputs, result_columns
 from trendweave.programs.program import EVERYTHING, TRENDS, Output, Scope, Steps, TimeCut, Work
 from trendweave.programs.trends.steps import TrendSteps
 from trendweave.results.types import Numbers, ResultColumn, column_type
@@ -108,10 +108,10 @@ class WindowAggregates(BoundOperator):
         return tuple(self.columns[(name,)] for name in self.plan.keys)
 
     @cached_property
-    def ties(self) -> tuple[str, ...] | None:
-        """The columns that order events of one time, in prepared rows; None where that does not matter."""
+    def ties(self) -> tuple[str, ...]:
+        """The columns that order events of one time, in prepared rows; none where that does not matter."""
         if not isinstance(self.window, RowCount):
-            return None
+            return ()
         measured = [name for path, name in self.columns.items() if path in {one.path for one in self.outputs.asked}]
         return tuple(dict.fromkeys([*(self.columns[(name,)] for name in self.ties_first), *measured]))
 
@@ -215,11 +215,15 @@ class WindowAggregates(BoundOperator):
     @property
     def folds(self) -> bool:
         """Whether rows are folded on a stream: all values fit 64 bits, and sums are written as they are."""
-        kinds = [(one, None if one.path is None else column_type(self.events, one.path)) for one in self.outputs.asked]
-        plain = self.numbers == "decimal" or not any(
-            one.function == "SUM" and not pa.types.is_floating(kind) for one, kind in kinds
-        )
-        return plain and foldable([(one.function, one.path, kind) for one, kind in kinds])
+        return all(self._is_folded(one) for one in self.outputs.asked)
+
+    def _is_folded(self, one: Asked) -> bool:
+        if one.path is None or one.function == "COUNT":
+            return True
+        kind = column_type(self.events, one.path)
+        if one.function == "SUM" and self.numbers != "decimal" and not pa.types.is_floating(kind):
+            return False
+        return is_measured(kind) and kind != pa.uint64() and not (pa.types.is_decimal(kind) and kind.precision > 18)
 
     @cached_property
     def folded_paths(self) -> tuple[Path, ...]:

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.planning.plan import Path
 from trendweave.programs.operators.measured import Measured, measure
 from trendweave.programs.operators.ordering import OrderedRows
 from trendweave.programs.operators.partials import Partials, choose, from_table, merge, summarise, to_table
@@ -116,16 +115,3 @@ def merge_slices(several: Sequence[Slices], columns: int) -> Slices:
     merged = merge(grouped, columns)
     group = merged.group if merged.group is not None else np.empty(0, np.int64)
     return Slices(keys.take(pa.array(first_of_each(codes)[group])), replace(merged, group=group))
-
-
-def foldable(asked: Sequence[tuple[str, Path | None, pa.DataType]]) -> bool:
-    """Whether aggregates, by function, path and type of the column, can be told from slices: all values fit 64 bits."""
-    return all(path is None or function == "COUNT" or _fits(kind) for function, path, kind in asked)
-
-
-def _fits(kind: pa.DataType) -> bool:
-    if pa.types.is_decimal(kind):
-        return bool(kind.precision <= 18)
-    temporal = pa.types.is_temporal(kind) and not pa.types.is_interval(kind)
-    whole = pa.types.is_integer(kind) and kind != pa.uint64()
-    return bool(whole or pa.types.is_floating(kind) or temporal)

@@ -15,7 +15,7 @@ from trendweave.kernels import CountTooLargeError
 from trendweave.kernels.loops.merged import MergedTemplate
 from trendweave.kernels.many_queries import Sharing, SharingCounts, aggregate_shared
 from trendweave.planning.plan import Plan, Window
-from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, PartialResults, Program, Scope
+from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, PartialResults, Program, Scope, Steps
 from trendweave.programs.shared.merged.tasks import GraphletTask, SearchTask, make_template
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import count_asked
@@ -45,7 +45,7 @@ Ranges = Sequence[tuple[int, int] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class MergedTiming:
+class MergedTiming(Steps):
     """A closing per kind of windows. Rows wait as long as a window of any kind that holds them may come out; nothing
     outlives them."""
 
@@ -55,14 +55,6 @@ class MergedTiming:
     @property
     def pane(self) -> int:
         return min(closing.pane for closing in self.closings)
-
-    @property
-    def carries(self) -> bool:
-        return False
-
-    @property
-    def folds(self) -> bool:
-        return False
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         if waiting is None:

@@ -18,7 +18,7 @@ from trendweave.kernels import Rows
 from trendweave.kernels.loops.summaries import extend, finish
 from trendweave.kernels.sorting import stable_order
 from trendweave.planning.folding import plan_folding
-from trendweave.programs.program import FIRST, Carry, Step, UpToWatermark
+from trendweave.programs.program import FIRST, Carry, Step, Steps
 from trendweave.programs.trends.aggregates import sum_too_large
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.folded.carried import Carried, Panes, Summed, concat_summed
@@ -280,7 +280,7 @@ def _finish(measures: Measures, summed: Summed, entries: Entries, group: np.ndar
 
 
 @dataclass(frozen=True, slots=True)
-class FoldedSteps(UpToWatermark):
+class FoldedSteps(Steps):
     """`close` makes result rows, or parts of them, of the windows between two. Rows that came to wait before rows were
     folded are read as well; where rows are shown early they wait, and are not folded."""
 

@@ -4,7 +4,6 @@ rows that meet them: loops that are written for each condition, or a GPU."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -84,13 +83,9 @@ Linker: TypeAlias = Callable[[Candidates, int | None], tuple[np.ndarray, np.ndar
 def link_conditions(inputs: KernelInputs, piece: Piece) -> list[LinkCondition]:
     """The conditions of the transitions of a piece, over its rows; each is compiled once."""
     edges = inputs.edges_of(piece.template)
-    plain = copy(inputs)
-    plain.preparation = replace(
-        inputs.preparation, edges=tuple(replace(edge, general=()) for edge in inputs.preparation.edges)
-    )
     made: dict[Any, LinkCondition] = {}
     found = []
-    for edge, condition in zip(edges, plain.conditions(piece), strict=True):
+    for edge, condition in zip(edges, inputs.conditions(piece, tests_pairs=False), strict=True):
         key = (edge.general, *((id(one.previous), one.operator, id(one.next)) for one in condition.comparisons))
         if key not in made:
             made[key] = _compile(inputs, piece, edge, condition)

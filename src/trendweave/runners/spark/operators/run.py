@@ -7,9 +7,8 @@ from pyspark.sql import functions as F
 
 from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_sql
-from trendweave.programs.operators.chain import make_chain
+from trendweave.programs.operators.chain import Stage, make_chain, shared_keys
 from trendweave.programs.operators.filter import KeptEvents
-from trendweave.programs.operators.stages import Stage, shared_keys
 from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import Program
 from trendweave.runners.options import Settings

@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.language.syntax_tree import CalculatedName
 from trendweave.programs.operators.windows.edges import StepSpan
-from trendweave.programs.operators.windows.outputs import Asked
+from trendweave.programs.operators.windows.outputs import Asked, aggregate_of
 from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.results.types import DIGITS
 from trendweave.runners.options import Settings
@@ -51,7 +51,8 @@ def windows_in_sql(program: WindowAggregates, events: DataFrame, settings: Setti
     if program.numbers != "decimal":
         return None
     asked = [_aggregate(one, kinds) for one in program.outputs.asked]
-    if any(one.aggregate is None for one in program.outputs.shown) or any(column is None for column in asked):
+    shown = [aggregate_of(expression) for _, expression in program.outputs.shown]
+    if None in shown or any(column is None for column in asked):
         return None
     if not all(isinstance(kinds[key], _ORDERED) for key in program.plan.keys):
         return None
@@ -63,7 +64,7 @@ def windows_in_sql(program: WindowAggregates, events: DataFrame, settings: Setti
     columns = [F.col(f"`key {number}`") for number in range(len(keys))]
     columns += [F.col(f"{_WINDOW}.start"), F.col(f"{_WINDOW}.end")]
     columns.append(F.expr(f"{_WINDOW}.end - INTERVAL '0.000001' SECOND"))
-    columns += [F.col(f"`aggregate {one.aggregate}`") for one in program.outputs.shown]
+    columns += [F.col(f"`aggregate {number}`") for number in shown]
     wanted = result_type(program, events.schema)
     return groups.select(
         *(column.cast(field.dataType).alias(field.name) for column, field in zip(columns, wanted, strict=True))

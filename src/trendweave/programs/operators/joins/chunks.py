@@ -1,4 +1,4 @@
-"""Pairs of events and members of the other side, found by sorted values.
+"""Members of the other side of a join, found by sorted values.
 
 Members are cut into chunks, each sorted by value. Between its least and its largest value a chunk has buckets of one
 width, with four values in each on average: where a value would stand is read from a table, and hardly searched.
@@ -10,13 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.compiling import outer
-from trendweave.kernels.growing import grow
-from trendweave.kernels.searching import first_not_below
-from trendweave.kernels.stopping import is_to_stop
-
 #: A chunk has 2 ** so many times fewer buckets than members.
-_PER_BUCKET = 2
+PER_BUCKET = 2
 
 
 class Chunks(NamedTuple):
@@ -48,7 +43,7 @@ def sort_into_chunks(given: np.ndarray, bits: int) -> Chunks:
             never are.
         bits: A chunk has 2 ** so many members.
     """
-    size, buckets = 1 << bits, 1 << (bits - _PER_BUCKET)
+    size, buckets = 1 << bits, 1 << (bits - PER_BUCKET)
     starts = np.arange(0, given.size, size)
     members = np.full((starts.size, size), np.nan)
     members.ravel()[: given.size] = given
@@ -65,52 +60,3 @@ def sort_into_chunks(given: np.ndarray, bits: int) -> Chunks:
     table = counts.reshape(starts.size, buckets + 1).cumsum(axis=1)
     present = starts + np.count_nonzero(~np.isnan(lines), axis=1)
     return Chunks(lines.ravel(), members.ravel(), starts + finite, present, table.ravel().astype(np.int32), scale)
-
-
-@outer
-def find_in_bands(low, high, first, last, chunks, bits, limit):
-    """Pairs of which the member lies in the event's range and has a value between two, or one that is infinite.
-
-    Args:
-        low: Per event, the first of its members.
-        high: Up to but without this one.
-        first: The least value that it looks for.
-        last: The largest.
-        chunks: The members.
-        bits: A chunk has 2 ** so many.
-        limit: So many pairs are enough.
-
-    Returns:
-        How many events were looked at, and events and members of the pairs.
-    """
-    size, buckets = 1 << bits, 1 << (bits - _PER_BUCKET)
-    event, member = np.empty(1024, np.int64), np.empty(1024, np.int64)
-    found = 0
-    for number in range(low.size):
-        if found >= limit or is_to_stop():
-            return number, event[:found], member[:found]
-        begin, end, most = low[number], high[number], last[number]
-        for chunk in range(begin >> bits, ((end - 1) >> bits) + 1):
-            if found + size > event.size:
-                room = max(found + size, 2 * event.size)
-                event, member = grow(event, room), grow(member, room)
-            place, stop = chunk << bits, chunks.finite[chunk]
-            above = first[number] - chunks.values[place]
-            if above > 0 and place < stop:
-                # Values of earlier buckets are less than the least, those of later ones are not.
-                bucket = chunk * (buckets + 1)
-                if chunks.scale[chunk] > 0:
-                    bucket += np.int64(min(above * chunks.scale[chunk], buckets - 1))
-                start = place
-                place = first_not_below(
-                    chunks.values, start + chunks.table[bucket], start + chunks.table[bucket + 1], first[number]
-                )
-            while place < chunks.present[chunk]:
-                if place < stop and chunks.values[place] > most:
-                    place = stop
-                    continue
-                if begin <= chunks.members[place] < end:
-                    event[found], member[found] = number, chunks.members[place]
-                    found += 1
-                place += 1
-    return low.size, event[:found], member[:found]

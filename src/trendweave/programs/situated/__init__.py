@@ -1,1 +1,0 @@
-"""Trends whose events lie in situations."""
