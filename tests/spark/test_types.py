@@ -182,11 +182,9 @@ def test_strings_with_a_collation_are_told_apart_by_their_bytes(spark: SparkSess
 def test_columns_without_a_type_are_null(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.range(6).selectExpr("id AS time", "if(id % 3 = 2, 'B', 'A') AS type", "NULL AS v", "NULL AS name")
     table = pa.table({"time": range(6), "type": ["A", "A", "B"] * 2, "v": pa.nulls(6), "name": pa.nulls(6)})
-    query = trendweave.query(
-        "RETURN SUM(a.v) AS s, MIN(a.v) AS least, COUNT(*) PATTERN SEQ(A a+, B b) WITHIN 3 seconds SLIDE 3 seconds"
-    )
+    query = "RETURN SUM(a.v) AS s, MIN(a.v) AS least, COUNT(*) PATTERN SEQ(A a+, B b) WITHIN 3 seconds SLIDE 3 seconds"
     assert_as_local(query, frame, table)
-    query.check(frame)
+    trendweave.query(query).check(frame)
     trendweave.query("RETURN EACH FIRST(a.name) AS name PATTERN SEQ(A a, B b) WHERE a.name = 'x'").check(frame)
     matched = operators.match("RETURN EACH SUM(a.v) AS s PATTERN SEQ(A a+, B b)").run(frame)
     assert {row["s"] for row in matched.collect()} == {None}
