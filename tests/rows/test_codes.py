@@ -69,3 +69,11 @@ def test_dictionaries_may_hold_duplicates_null_and_what_does_not_occur() -> None
 @given(hs.lists(hs.sampled_from(FAR) | hs.integers(-3, 3)))
 def test_different_numbers(numbers: list[int]) -> None:
     assert different_numbers(np.array(numbers, np.int64)).tolist() == sorted(set(numbers))
+
+
+@pytest.mark.parametrize("late", [[], [3], [None], [2, None, 0, 3]])
+def test_values_that_first_occur_in_late_rows(late: list[int | None]) -> None:
+    values = [2, 1, 2, 1, 1] * 50 + late + [1, 2] + late
+    first = list(dict.fromkeys(values))
+    codes = key_codes([pa.chunked_array([pa.array(values, pa.int64())])], len(values))
+    assert codes.tolist() == [first.index(value) for value in values]

@@ -225,3 +225,14 @@ def test_related_queries_against_the_reference(case: tuple[tuple[Member, ...], l
     found = rules.run(table_of(events))
     for member in workload:
         member.assert_rows(events, rows_of(rules.rows(found, member.name)))
+
+
+def test_a_sum_beyond_floats_names_its_query() -> None:
+    """Of two that share the search, only one has trends."""
+    columns = {"time": range(4), "type": list("CSSS"), "company": [1] * 4, "price": [4, 3, 2, 1], "share": [1e308] * 4}
+    texts = {name: falling(f"SEQ({kind}, S+)", "SUM(S.share) AS s") for name, kind in (("large", "C"), ("other", "A"))}
+    workload = trendweave.workload(texts)
+    assert "one lane per query" in workload.explain()
+    with pytest.raises(trendweave.TrendweaveError) as caught:
+        workload.run(pa.table(columns))
+    assert [(problem.code, problem.query) for problem in caught.value.problems] == [("TW402", "large")]

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
+#: So many rows per value are numbered before it is looked whether that was enough.
+_FIRST_ROWS = 8
+
 
 def number_near(numbers: np.ndarray, known: np.ndarray | None, least: int, most: int) -> np.ndarray:
     """Number int64 numbers of `least` .. `most` by their first rows, from 0 without gaps; NULL is a value of its own.
     Takes four bytes for each number between the two."""
-    places = numbers - least
+    places, different = numbers - least, most - least + 2
     if known is not None:
         places = np.where(known, places, most - least + 1)
-    first = np.full(most - least + 2, -1, np.int32)
-    first[places[::-1]] = np.arange(numbers.size - 1, -1, -1, dtype=np.int32)  # what is written last stays
-    present = np.flatnonzero(first >= 0)
-    codes = np.empty(first.size, np.int64)
-    codes[present[np.argsort(first[present])]] = np.arange(present.size)
-    return codes[places]
+    # Few values mostly occur among the first rows; all others are only looked up then.
+    for looked_at in (places[: _FIRST_ROWS * different], places):
+        first = np.full(different, -1, np.int32)
+        first[looked_at[::-1]] = np.arange(looked_at.size - 1, -1, -1, dtype=np.int32)  # what is written last stays
+        present = np.flatnonzero(first >= 0)
+        codes = np.full(different, -1)
+        codes[present[np.argsort(first[present])]] = np.arange(present.size)
+        found = codes.take(places)
+        if looked_at.size == places.size or found.min() >= 0:
+            break
+    return found
 
 
 def number_present(numbers: np.ndarray, highest: int) -> tuple[np.ndarray, np.ndarray]:
@@ -24,7 +32,7 @@ def number_present(numbers: np.ndarray, highest: int) -> tuple[np.ndarray, np.nd
     Takes some bytes for each number below the highest."""
     present = np.zeros(highest, np.bool_)
     present[numbers] = True
-    return (np.cumsum(present) - 1)[numbers], np.flatnonzero(present)
+    return (np.cumsum(present) - 1).take(numbers), np.flatnonzero(present)
 
 
 def number_ticks(times: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -48,12 +48,12 @@ def order_by_time(codes: np.ndarray, times: np.ndarray, count: int) -> tuple[np.
     this order. Rows of one code and time stay in their order."""
     if (times[1:] >= times[:-1]).all():
         order, starts = stable_order(codes, count)
-        return order, starts, times[order]
+        return order, starts, times.take(order)
     least = int(times.min())
     # The difference of two numbers of 64 bits has 64 bits, if it is read without a sign.
     since = times.view(np.uint64) - np.uint64(least % 2**64)
     order = order_by_words([(since, int(times.max()) - least), (codes, count - 1)])
-    return order, _starts(codes, count), times[order]
+    return order, _starts(codes, count), times.take(order)
 
 
 def _starts(codes: np.ndarray, count: int) -> np.ndarray:

@@ -347,7 +347,8 @@ class SearchTask(PartitionTask):
             components = own.components(results)
         except SumTooLargeError as error:
             keys = windows.keys(results.window[error.entry : error.entry + 1])
-            raise sum_too_large(self.plan, self.rows.time_type, keys) from error
+            with telling_member(self.unit.members[member]):
+                raise sum_too_large(self.plan, self.rows.time_type, keys) from error
         return Partials(results.window, results.segment, (Component("sum", results.count), *components))
 
 
