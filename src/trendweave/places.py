@@ -168,9 +168,7 @@ def _with_index(error: DataError, events: Any) -> DataError:
 
 
 def _settle(asked: Asked, table: pa.Table, settings: Settings) -> pa.Table:
-    """Events with types for columns that nothing tells the type of, where there are no events."""
-    if table.num_rows:
-        return table
+    """Events with types for columns that nothing tells the type of."""
     from trendweave.rows.table_kinds.unknown_types import settle_types
 
     return settle_types(table, asked.queries(), asked.time_columns, settings.times)
@@ -341,7 +339,9 @@ def read_columns(asked: Asked, source: Any, options: Mapping[str, Any]) -> dict[
     settings = asked.settings(Place.SCHEMA, options, None)
     if is_read_by_tasks(source):
         source = source.to_spark()
-    return find_columns(source, asked.queries(), asked.time_columns, settings.times)
+    # Stores give columns of unknown type as they are.
+    queries = () if is_store(source) else asked.queries()
+    return find_columns(source, queries, asked.time_columns, settings.times)
 
 
 def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
@@ -421,9 +421,11 @@ def is_read_by_tasks(events: object) -> bool:
 
 def _bind_here(asked: Asked, events: Any, settings: Settings) -> Program:
     from trendweave.rows.given_times.reading import read_schema
+    from trendweave.rows.table_kinds.unknown_types import settle_numbers
     from trendweave.rows.tables import arrow_schema
 
-    schema = read_schema(arrow_schema(events), asked.time_columns, settings.times)
+    schema = settle_numbers(arrow_schema(events), asked.queries())
+    schema = read_schema(schema, asked.time_columns, settings.times)
     asked.check(schema)
     program = asked.bind(schema, settings)
     if settings.device == "gpu":
@@ -447,7 +449,7 @@ def _bind_on_spark(asked: Asked, events: DataFrame, settings: Settings) -> tuple
     """The program, and the events as it takes them."""
     from trendweave.kernel_cache.waiting import tell_driver
     from trendweave.runners.spark.given_times.reading import read_times_on_spark
-    from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
+    from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings, settle_numbers_on_spark
     from trendweave.runners.spark.sessions.worker_python import check_python
     from trendweave.runners.spark.versions import check_version
 
@@ -455,6 +457,7 @@ def _bind_on_spark(asked: Asked, events: DataFrame, settings: Settings) -> tuple
     check_python(events.sparkSession)
     tell_driver()
     events = read_times_on_spark(events, asked.time_columns, settings.times)
+    events = settle_numbers_on_spark(events, asked.queries())
     asked.check(events)
     plain = in_plain_strings(events)
     return asked.bind(arrow_schema(plain.schema), settings), plain

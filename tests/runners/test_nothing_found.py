@@ -17,7 +17,7 @@ AT_ONCE = pa.table({"time": [1, 1], "type": ["Stock", "Trade"]})
 
 @pytest.fixture(autouse=True)
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nothing_found, "_TOLD", set())
+    monkeypatch.setattr(nothing_found, "_TOLD", {})
 
 
 def told(caplog: pytest.LogCaptureFixture, pattern: str, events: pa.Table = EVENTS, **columns: Any) -> list[str]:
@@ -154,6 +154,33 @@ def test_it_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
         query.run(EVENTS)
 
     assert len(caplog.messages) == 1
+
+
+def test_each_reason_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    query = trendweave.query("RETURN COUNT(*) PATTERN SEQ(Trade T, Stock S)")
+    for events in (EVENTS, EVENTS.slice(1), AT_ONCE, EVENTS.slice(0, 0), AT_ONCE):
+        query.run(events)
+
+    reasons = [message.removeprefix("the result is empty: ") for message in caplog.messages]
+    assert [reason[:20] for reason in reasons] == [
+        "3 events hold no seq",
+        "all 2 events have th",
+        "there are no events",
+    ]
+
+
+def test_a_slip_under_not(caplog: pytest.LogCaptureFixture) -> None:
+    slip = "no event is of type Tarde; the types in type are Stock, Trade; did you mean Trade?"
+
+    assert told(caplog, "SEQ(Stock S, NOT Tarde, Stock T)") == [slip]
+    assert told(caplog, "SEQ(Stock S, NOT Tarde, Trade T)") == [], "a type that the query knows is not meant"
+    assert told(caplog, "SEQ(Stock S, NOT Other, Stock T)") == []
+    in_codes = EVENTS.set_column(1, "type", EVENTS.column("type").dictionary_encode())
+    assert told(caplog, "SEQ(Stock, NOT Tarde, Stock)", in_codes) == [slip]
+    caplog.clear()
+    texts = ["RETURN COUNT(*) PATTERN SEQ(Stock S, NOT Tarde, Stock T)", "RETURN COUNT(*) PATTERN Stock S+"]
+    trendweave.workload(texts).run(EVENTS)
+    assert caplog.messages == [slip]
 
 
 def test_workloads_tell_where_nothing_is_found_at_all_or_a_name_looks_like_a_slip(

@@ -124,6 +124,31 @@ def test_what_does_not_fit_is_refused() -> None:
         trendweave.query(A_PLUS).push(SCHEMA, state=trendweave.query(A_PLUS.replace("10", "20")).push(SCHEMA).state())
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "hint"),
+    [
+        (pa.float64(), True, "values of the same types"),
+        (pa.int64(), False, "values of the same types"),
+        (pa.decimal128(5, 2), True, "values of the same types"),
+        (pa.timestamp("us"), 1_700_000_000, "with time_unit="),
+        (pa.timestamp("us", "UTC"), 1.7e9, "with time_unit="),
+        (pa.timestamp("us"), "2024-01-01", "give a datetime"),
+        (pa.date32(), datetime(2024, 1, 1, 12), "give a date"),
+        (pa.duration("s"), 5, "values of the same types"),
+    ],
+)
+def test_values_that_would_mean_something_else_are_refused(kind: pa.DataType, value: Any, hint: str) -> None:
+    moment = datetime(2024, 1, 1)
+    columns = {"time": pa.timestamp("us"), "type": pa.string(), "x": kind}
+    session = trendweave.query("RETURN COUNT(*) PATTERN A a WHERE a.x IS NOT NULL WITHIN 5 s").push(pa.schema(columns))
+    with pytest.raises(DataError, match=rf"TW312: the value .* of x does not fit the column(.|\n)*{hint}"):
+        session.send({"time": moment, "type": "A", "x": value})
+    assert session.watermark is None
+    if pa.types.is_timestamp(kind):
+        with pytest.raises(DataError, match=r"TW312: the value .* of time does not fit the column"):
+            session.send({"time": value, "type": "A", "x": moment})
+
+
 def test_an_event_that_does_not_fit_is_refused_at_once() -> None:
     session = trendweave.query(A_PLUS).push(pa.schema({"time": pa.int64(), "type": pa.string()}))
     session.send({"time": 1, "type": "A"})

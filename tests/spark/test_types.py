@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import trendweave
 from tests.spark.comparing import assert_as_local, frame_from, settings
+from trendweave import operators
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -174,3 +177,17 @@ def test_strings_with_a_collation_are_told_apart_by_their_bytes(spark: SparkSess
     query = "RETURN s.k, COUNT(*) PATTERN A+ WHERE A.s.k <= 'x' GROUP-BY s.k"
     with settings(spark, rowsAtOnce=2, sql_execution_arrow_maxRecordsPerBatch=3):
         assert_as_local(query, frame, frame.toArrow())
+
+
+def test_columns_without_a_type_are_null(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.range(6).selectExpr("id AS time", "if(id % 3 = 2, 'B', 'A') AS type", "NULL AS v", "NULL AS name")
+    table = pa.table({"time": range(6), "type": ["A", "A", "B"] * 2, "v": pa.nulls(6), "name": pa.nulls(6)})
+    query = "RETURN SUM(a.v) AS s, MIN(a.v) AS least, COUNT(*) PATTERN SEQ(A a+, B b) WITHIN 3 seconds SLIDE 3 seconds"
+    assert_as_local(query, frame, table)
+    trendweave.query(query).check(frame)
+    trendweave.query("RETURN EACH FIRST(a.name) AS name PATTERN SEQ(A a, B b) WHERE a.name = 'x'").check(frame)
+    matched = operators.match("RETURN EACH SUM(a.v) AS s PATTERN SEQ(A a+, B b)").run(frame)
+    assert {row["s"] for row in matched.collect()} == {None}
+    summed = trendweave.query("RETURN SUM(a.v) AS s PATTERN A a")
+    pq.write_table(table, tmp_path / "events.parquet")
+    assert [row["s"] for row in summed.run(trendweave.read(spark, tmp_path)).collect()] == [None]

@@ -109,6 +109,25 @@ def test_frames_are_appended_whole(spark: SparkSession, tmp_path: Path) -> None:
         store.append(frame.selectExpr("time", "company", "true AS price"))
 
 
+def test_columns_of_frames_that_do_not_fit(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    schema = pa.schema({"time": pa.timestamp("us", "UTC"), "type": pa.string(), "price": pa.float64()})
+    store = EventStore.create(tmp_path, schema)
+    frame = spark.range(0, 9, 1, 2).selectExpr(
+        "timestamp_micros(if(id < 2, NULL, id)) AS time", "if(id < 5, NULL, 'A') AS type", "1L AS volume"
+    )
+    with pytest.raises(DataError, match=r"TW301: the store has no column prices(.|\n)*did you mean price"):
+        store.append(frame.withColumnRenamed("volume", "prices"))
+
+    assert store.append(frame) == 9
+    assert [message for message in caplog.messages if "column" in message or "rows" in message] == [
+        "the events have no column price, which is NULL in the store",
+        "the column volume of the events is new in the store, and NULL in earlier ones",
+        "of 9 rows, 2 have no time and 3 no type: they are stored, and queries drop them",
+    ]
+
+
 def test_a_stream_comes_once(spark: SparkSession, tmp_path: Path) -> None:
     first = datetime(2024, 1, 1)
     source = tmp_path / "source"

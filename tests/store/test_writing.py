@@ -94,6 +94,38 @@ def test_columns_may_be_added_and_must_fit(tmp_path: Path) -> None:
     assert store.refresh().read().num_rows == 3
 
 
+def test_columns_that_do_not_fit_are_refused_or_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    columns = {"time": pa.timestamp("us"), "type": pa.string(), "value": pa.int64()}
+    store = EventStore.create(tmp_path / "events", pa.schema(columns))
+    first = {"time": datetime(2024, 1, 1), "type": "A", "value": 1}
+    store.append([first])
+    assert caplog.messages == []
+
+    with pytest.raises(DataError) as raised:
+        store.append([{"time": datetime(2024, 1, 2), "Type": "A", "VALUE": 1}])
+    assert [(problem.code, problem.message) for problem in raised.value.problems] == [
+        ("TW301", "the store has no column Type"),
+        ("TW301", "the store has no column VALUE"),
+        ("TW302", "the events have no column type"),
+    ]
+    assert raised.value.problems[0].hint.startswith("did you mean type? to add Type as a new column, give the events")
+    assert store.refresh().read().num_rows == 1
+
+    for _ in range(2):
+        store.append(pa.table({"time": [first["time"]], "type": ["A"], "other": ["x"]}))
+    assert caplog.messages == [
+        "the events have no column value, which is NULL in the store",
+        "the column other of the events is new in the store, and NULL in earlier ones",
+    ]
+    caplog.clear()
+    store.append([first, first | {"time": None, "type": None}, first | {"type": None}, first | {"type": None}])
+    assert caplog.messages == [
+        "the events have no column other, which is NULL in the store",
+        "of 4 rows, 1 have no time and 2 no type: they are stored, and queries drop them",
+    ]
+    assert trendweave.query("RETURN COUNT(*) AS n PATTERN A a").run(store, numbers="int64")["n"].to_pylist() == [4]
+
+
 def test_nothing_is_made_twice_and_nothing_is_opened_that_is_not_there(tmp_path: Path) -> None:
     EventStore.create(tmp_path / "quotes", SCHEMA)
     for make in (

@@ -168,7 +168,13 @@ class Asked:
         return replace(self, operators=self.operators[number:], merged=self.merged and number == 0)
 
     def queries(self) -> tuple[tuple[QueryPlan, str | None], ...]:
-        return ()
+        """The match that reads events as they come, behind nothing but filters."""
+        tasks = (operator.task for operator in self.operators)
+        first = next((task for task in tasks if not isinstance(task, FilterPlan)), None)
+        if not isinstance(first, Query) or self.merged:
+            return ()
+        named = (None if isinstance(first.plan, IntervalPlan) else self.usual_type) if self.type is AUTO else self.type
+        return ((first.plan, named),)
 
     def wishes(self, ordered: bool = False) -> tuple[Wish, ...]:
         raise AssertionError("operators read a store by themselves")

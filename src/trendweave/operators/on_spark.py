@@ -24,12 +24,12 @@ def run_on_spark(asked: Asked, events: DataFrame, options: Mapping[str, Any]) ->
     from trendweave.runners.options import Place
     from trendweave.runners.spark.given_times.reading import read_times_on_spark
     from trendweave.runners.spark.operators.run import run_stages
-    from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings
+    from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings, settle_numbers_on_spark
     from trendweave.runners.spark.stream import run_stream
 
     place = Place.SPARK_STREAM if events.isStreaming else Place.SPARK_BATCH
     settings = asked.settings(place, options, places.settings_of_session(events.sparkSession))
-    events = read_times_on_spark(events, asked.time_columns, settings.times)
+    events = settle_numbers_on_spark(read_times_on_spark(events, asked.time_columns, settings.times), asked.queries())
     asked.check(events)
     # All of them, so that what does not fit is told at once.
     asked.bind_all(arrow_schema(in_plain_strings(events).schema), settings)

@@ -96,15 +96,19 @@ def bind_stages(
         settings = replace(settings, device="cpu") if settings.device == "auto" else settings
         from trendweave.runners.spark.given_times.reading import read_times_on_spark
         from trendweave.runners.spark.prepare import arrow_schema as spark_schema
-        from trendweave.runners.spark.prepare import in_plain_strings
+        from trendweave.runners.spark.prepare import in_plain_strings, settle_numbers_on_spark
 
-        frame = in_plain_strings(read_times_on_spark(taken, asked.time_columns, settings.times))
+        frame = settle_numbers_on_spark(read_times_on_spark(taken, asked.time_columns, settings.times), asked.queries())
+        frame = in_plain_strings(frame)
         asked.check(frame)
         return asked.bind_all(spark_schema(frame.schema), settings), settings
     from trendweave.rows.given_times.reading import read_schema
+    from trendweave.rows.table_kinds.unknown_types import settle_numbers
     from trendweave.rows.tables import arrow_schema
 
     columns = arrow_schema(taken.schema if places.is_store(taken) else taken)
+    if not places.is_store(taken):
+        columns = settle_numbers(columns, asked.queries())
     columns = read_schema(columns, asked.time_columns, settings.times)
     asked.check(columns)
     stages = asked.bind_all(columns, settings)

@@ -91,12 +91,15 @@ def _count(rows: pa.Table, keys: TieKeys) -> int:
 def _number_ties(rows: pa.Table, keys: TieKeys) -> np.ndarray:
     """A number per row, equal for events of one partition and time; -1 where an event is alone with its time."""
     found, times = np.full(rows.num_rows, -1, np.int64), _steps_of(rows)
-    if (times[1:] > times[:-1]).all():
+    later = times[1:] != times[:-1]
+    in_order = bool((times[1:] >= times[:-1]).all())
+    if in_order and later.all():
         return found
-    moments = key_codes([pa.chunked_array([times])], times.size)
+    moments = np.append(0, np.cumsum(later)) if in_order else key_codes([pa.chunked_array([times])], times.size)
     at = np.flatnonzero((np.bincount(moments) > 1)[moments])
     paths = [*keys.keys, *(((CHUNK,),) if CHUNK in rows.column_names else ())]
-    some = rows.select(list(dict.fromkeys(path[0] for path in (*paths, *keys.known)))).take(pa.array(at))
+    some = rows.select(list(dict.fromkeys(path[0] for path in (*paths, *keys.known))))
+    some = some if at.size == times.size else some.take(pa.array(at))
     for path in keys.known:
         known = column_of(some, path).is_valid()
         some, at = some.filter(known), at[known.to_numpy(zero_copy_only=False)]

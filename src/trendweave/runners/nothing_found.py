@@ -1,9 +1,10 @@
-"""What is told, once, of a query that may not mean what its user thinks: types that no event has, conditions that no
-event meets, nothing found."""
+"""What is told, once per reason, of a query that may not mean what its user thinks: types that no event has, conditions
+that no event meets, nothing found."""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
@@ -21,11 +22,16 @@ from trendweave.runners.unmet_conditions import find_shortest, find_unmet
 
 FindType: TypeAlias = Callable[[QueryPlan], "str | None"]
 _LOG = logging.getLogger("trendweave")
-#: Texts of queries of which something was told in this process, and so many at most.
-_TOLD: set[str] = set()
-_MOST_TOLD = 10_000
+#: What was found out about queries in this process, by their texts: so many at most, and so often of each, because
+#: looking for a reason takes a while.
+_TOLD: dict[str, list[str]] = {}
+_MOST_TOLD, _MOST_REASONS = 10_000, 10
 #: So many types are shown.
 _SHOWN_TYPES = 12
+#: Slips are looked for among the types of so many events.
+_FIRST_EVENTS = 100_000
+#: Numbers of events are not part of a reason.
+_COUNT = re.compile(r"\b\d[\d,]*\b")
 
 
 def tell_again() -> None:
@@ -34,8 +40,21 @@ def tell_again() -> None:
     tell_ties_again()
 
 
+def _is_all_told(text: str) -> bool:
+    return len(_TOLD.get(text, ())) >= _MOST_REASONS or (text not in _TOLD and len(_TOLD) >= _MOST_TOLD)
+
+
+def _tell(text: str, told: str) -> None:
+    """Warn of a query, unless the same was told of it before."""
+    reasons = _TOLD.setdefault(text, [])
+    reason = _COUNT.sub("", told)
+    if reason not in reasons:
+        _LOG.warning("%s", told)
+    reasons.append(reason)
+
+
 def tell_of_nothing(plan: QueryPlan, events: pa.Table, time: str, type_: str | None, rows: int) -> None:
-    """Warn where events lack a type that the pattern names, or nothing was found. Of a query that is told once.
+    """Warn where events lack a type that the pattern names, or nothing was found. The same is told once of a query.
 
     Args:
         plan: The plan of the query, which fits the events.
@@ -44,22 +63,23 @@ def tell_of_nothing(plan: QueryPlan, events: pa.Table, time: str, type_: str | N
         type_: The column that holds the type; None where there is none.
         rows: How many rows the result has.
     """
-    if plan.text in _TOLD or len(_TOLD) > _MOST_TOLD:
+    if _is_all_told(plan.text):
         return
     told = _find_missing_types(_named_types(plan), events, type_)
+    slips = _find_slips([plan], events, type_)
     if rows and not told and isinstance(plan, Plan):
         told = find_unmet(plan, events, type_, with_rows=True)
     if not rows:
         told = f"the result is empty: {told or _why_nothing(plan, events, time, type_)}"
-    if told:
-        _TOLD.add(plan.text)
-        _LOG.warning("%s", told)
+    for one in (told, slips):
+        if one:
+            _tell(plan.text, one)
 
 
 def tell_of_rules(plans: Mapping[str, QueryPlan], events: pa.Table, find_type: FindType, rows: int) -> None:
     """Warn where no query of a workload found anything, or a type that one of them names looks like a slip.
 
-    Of the same queries that is told once. That there are no events of a type is common where there are many queries.
+    The same is told once of the same queries. That there are no events of a type is common where there are many.
 
     Args:
         plans: Their plans by name.
@@ -68,19 +88,24 @@ def tell_of_rules(plans: Mapping[str, QueryPlan], events: pa.Table, find_type: F
         rows: How many rows the result has.
     """
     text = "\n".join(plan.text for plan in plans.values())
-    if text in _TOLD or len(_TOLD) > _MOST_TOLD:
+    # Looking for slips takes a while where there are many queries, so where there are rows that is done once.
+    if (rows and text in _TOLD) or _is_all_told(text):
         return
-    _TOLD.add(text)
-    named: dict[str | None, list[str]] = {}
+    _TOLD.setdefault(text, [])
+    alike: dict[str | None, list[QueryPlan]] = {}
     for plan in plans.values():
-        named.setdefault(find_type(plan), []).extend(_named_types(plan))
-    missing = [_find_missing_types(list(dict.fromkeys(types)), events, type_) for type_, types in named.items()]
+        alike.setdefault(find_type(plan), []).append(plan)
+    missing, slips = [], []
+    for type_, some in alike.items():
+        named = dict.fromkeys(name for plan in some for name in _named_types(plan))
+        missing.append(_find_missing_types(list(named), events, type_))
+        slips.append(_find_slips(some, events, type_))
     if not rows:
         none = f"none of {len(plans):,} queries has a row on {events.num_rows:,} events"
-        _LOG.warning("the result is empty: %s", "; ".join(filter(None, missing)) or none)
-    for told in missing if rows else ():
+        _tell(text, f"the result is empty: {'; '.join(filter(None, missing)) or none}")
+    for told in (*(missing if rows else ()), *slips):
         if "did you mean" in told:
-            _LOG.warning("%s", told)
+            _tell(text, told)
 
 
 def tell_of_other_types(text: str, types: frozenset[str], events: int) -> None:
@@ -91,9 +116,8 @@ def tell_of_other_types(text: str, types: frozenset[str], events: int) -> None:
         types: The types that it names.
         events: How many there were.
     """
-    if text not in _TOLD and len(_TOLD) <= _MOST_TOLD:
-        _TOLD.add(text)
-        _LOG.warning("none of %s events has a type of the query: %s", f"{events:,}", ", ".join(sorted(types)))
+    if not _is_all_told(text):
+        _tell(text, f"none of {events:,} events has a type of the query: {', '.join(sorted(types))}")
 
 
 def _named_types(plan: QueryPlan) -> list[str]:
@@ -102,6 +126,17 @@ def _named_types(plan: QueryPlan) -> list[str]:
         return [] if plan.source is None else [plan.source]
     asked = [variable.type for variable in _trend(plan).variables if not variable.negated]
     return list(dict.fromkeys(name for name in asked if name is not None))
+
+
+def _find_slips(plans: list[QueryPlan], events: pa.Table, type_: str | None) -> str:
+    """Tell of types that must not be there, are not, and are nearly called like one that no query names."""
+    variables = [one for plan in plans if not isinstance(plan, IntervalPlan) for one in _trend(plan).variables]
+    negated = {one.type for one in variables if one.negated and one.type is not None}
+    if not negated or type_ is None or type_ not in events.column_names:
+        return ""
+    there = set(_plain(events.column(type_).slice(0, _FIRST_EVENTS)).unique().drop_null().to_pylist())
+    others = there - {one.type for one in variables}
+    return _find_missing_types([name for name in sorted(negated - there) if near_names(name, others)], events, type_)
 
 
 def _trend(plan: Plan | SituatedPlan) -> Plan:

@@ -21,9 +21,18 @@ from trendweave.store.layout.delta import append_to_delta
 from trendweave.store.layout.files import DataFile
 from trendweave.store.layout.locking import alone
 from trendweave.store.layout.reading import RowReader
-from trendweave.store.layout.writing import deal, file_name, fit_columns, write_file
+from trendweave.store.layout.writing import (
+    compare_columns,
+    count_no_events,
+    deal,
+    file_name,
+    fit_columns,
+    write_file,
+)
 
 _LOG = logging.getLogger("trendweave")
+#: Stores, and what was told of columns of events that were added to them in this process.
+_TOLD: set[tuple[str, str]] = set()
 
 if TYPE_CHECKING:
     from trendweave.store.event_store import EventStore
@@ -43,7 +52,9 @@ def append_events(
 
         return append_frame(store, read_times_on_spark(events, (store.time,), times), number, batch)
     table = read_times(as_arrow(events)[0], (store.time,), times)
-    table = fit_columns(table, store.declared, store.schema)
+    columns, table = table.schema, fit_columns(table, store.declared, store.schema)
+    tell_of_columns(store, columns)
+    tell_of_no_events(table.num_rows, *count_no_events(table, store.declared))
     warn_of_far_future(table.column(store.time), store.time, times.unit)
     if store.is_delta:
         added = append_to_delta(store.place, table, batch)
@@ -54,6 +65,25 @@ def append_events(
         names.append(file_name(number, bucket, store.declared))
         write_file(store.place, number, names[-1], own, store.declared)
     return table.num_rows if record(store, Commit(number, tuple(names), (), table.num_rows, about(batch))) else 0
+
+
+def tell_of_columns(store: EventStore, columns: pa.Schema) -> None:
+    """Warn of columns that events lack, and of those that the store gets; the same once per store."""
+    new, lacking = compare_columns(columns, store.schema)
+    told = [f"the events have no column {name}, which is NULL in the store" for name in lacking]
+    told += [f"the column {name} of the events is new in the store, and NULL in earlier ones" for name in new]
+    for message in told:
+        if (store.place.address, message) not in _TOLD:
+            _TOLD.add((store.place.address, message))
+            _LOG.warning("%s", message)
+
+
+def tell_of_no_events(rows: int, no_time: int, no_type: int) -> None:
+    """Warn of rows of an append that queries will not read."""
+    if no_time or no_type:
+        _LOG.warning(
+            "of %d rows, %d have no time and %d no type: they are stored, and queries drop them", rows, no_time, no_type
+        )
 
 
 def about(batch: tuple[str, int] | None) -> dict[str, Any]:

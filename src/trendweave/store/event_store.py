@@ -198,7 +198,8 @@ class EventStore(Snapshot):
         """Append events atomically.
 
         Args:
-            events: An Arrow table or reader, a pandas or polars frame, or a Spark DataFrame.
+            events: An Arrow table or reader, a pandas or polars frame, a list of dictionaries, a file, or a Spark
+                DataFrame. Columns that they lack are NULL and other columns are added to the store, with a warning.
             batch: The name of a stream and the number of a batch; the same batch is added only once.
             time_unit: The unit of their times, if these are numbers and the store has timestamps.
             time_format: The format of their times, if these are text and the store has timestamps.
@@ -207,7 +208,8 @@ class EventStore(Snapshot):
             The number of rows that were added.
 
         Raises:
-            DataError: The events do not fit the columns of the store.
+            DataError: The events do not fit the columns of the store: they lack the time, the type or a key, a column
+                has another type, or looks misspelled.
         """
         return append_events(self, events, batch, read_time_options(time_unit, time_format))
 

@@ -105,4 +105,6 @@ def _check_aggregate(aggregate: st.Aggregate, found: ColumnType | None, problems
     if found.kind not in allowed:
         message = f"{print_expression(aggregate)} needs a number; the column is {found.kind.value}"
         hint = "MIN and MAX also take other values that have an order" if not ordered else "use a number or a string"
+        if found.kind is Kind.NULL:
+            hint = "nothing tells its type, because all values are NULL; cast the column to double"
         problems.append(problem_at(aggregate.span, "TW304", message, hint))

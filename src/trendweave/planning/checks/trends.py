@@ -167,6 +167,8 @@ def _check_aggregate(aggregate: st.Aggregate, column: Callable[..., Any], proble
         what = "it" if isinstance(aggregate.argument, st.Calculated) else "the column"
         message = f"{print_expression(aggregate)} needs a number; {what} is {found.kind.value}"
         hint = "MIN and MAX also take timestamps and dates" if not ordered else "use a number, timestamp or date"
+        if found.kind is Kind.NULL:
+            hint = "nothing tells its type, because all values are NULL; cast the column to double"
         problems.append(problem_at(aggregate.span, "TW304", message, hint))
 
 

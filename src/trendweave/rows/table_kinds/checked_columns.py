@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from trendweave.events import Schema, schema_of
+from trendweave.events import ColumnType, Kind, Schema, schema_of
 from trendweave.rows.given_times.kinds import read_kinds
 from trendweave.rows.given_times.reading import TimeReading
-from trendweave.rows.table_kinds.unknown_types import TypedQuery, settle_types
+from trendweave.rows.table_kinds.unknown_types import TypedQuery, find_numbers, settle_types
 from trendweave.rows.tables import as_arrow
 from trendweave.table_files import read_columns_of_file
 
 
-def find_columns(source: Any, queries: Iterable[TypedQuery], times: tuple[str, ...], reading: TimeReading) -> Schema:
+def find_columns(source: Any, queries: Collection[TypedQuery], times: tuple[str, ...], reading: TimeReading) -> Schema:
     """The columns of events once their times are read.
 
     Args:
@@ -31,7 +31,11 @@ def find_columns(source: Any, queries: Iterable[TypedQuery], times: tuple[str, .
     table = None if isinstance(source, Mapping) else _read_few_rows(source)
     if table is not None:
         source = settle_types(table, queries, times, reading)
-    return read_kinds(schema_of(source), times, reading)
+    columns = schema_of(source)
+    unknown = {name for name, found in columns.items() if found.kind is Kind.NULL}
+    if unknown:
+        columns |= dict.fromkeys(unknown & find_numbers(queries), ColumnType(Kind.FLOAT))
+    return read_kinds(columns, times, reading)
 
 
 def _read_few_rows(events: Any) -> pa.Table | None:

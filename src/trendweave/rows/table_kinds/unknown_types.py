@@ -1,5 +1,5 @@
-"""Columns of which nothing tells the type: of a frame or a file without rows, whose types are found by looking at
-values, Arrow says that they hold NULL."""
+"""Columns of which nothing tells the type: where it is found by looking at values, and there are none or all are NULL,
+Arrow says that they hold NULL."""
 
 from __future__ import annotations
 
@@ -8,43 +8,75 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from trendweave.language.syntax_tree import Aggregate
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.rows.given_times.reading import TimeReading
 
 #: The plan of a query, and the column that holds the type for it.
 TypedQuery: TypeAlias = tuple[QueryPlan, "str | None"]
+#: What is told of columns of any type; other functions need numbers. A column alone has no function.
+_OF_ANY_VALUES = (None, "COUNT", "FIRST", "LAST", "NTH", "COLLECT_LIST", "COLLECT_SET")
 
 
 def settle_types(
     events: pa.Table, queries: Iterable[TypedQuery], times: Iterable[str], reading: TimeReading
 ) -> pa.Table:
-    """Events with the types that queries need, where there is not a single event to tell another.
+    """Events with the types that queries need, where no value tells another.
 
     Args:
-        events: Events as they came. Those with rows stay what they are.
+        events: Events as they came. Columns of times and types that are NULL in all rows stay so, to be refused.
         queries: Plans of what is asked, each with the column that holds the type.
         times: The columns that hold times.
         reading: How these are read.
     """
-    if events.num_rows or not any(pa.types.is_null(field.type) for field in events.schema):
+    if not _find_unknown(events.schema):
         return events
-    needed: dict[str, pa.DataType] = {}
-    for plan, type_ in queries:
-        if type_ is not None:
-            needed[type_] = pa.string()
-        needed |= dict.fromkeys(_find_numbers(plan), pa.float64())
-    needed |= dict.fromkeys(times, pa.int64() if reading.written is None else pa.string())
-    fields = [
-        field.with_type(needed[field.name]) if pa.types.is_null(field.type) and field.name in needed else field
-        for field in events.schema
+    needed: dict[str, pa.DataType] = dict.fromkeys(find_numbers(queries), pa.float64())
+    if not events.num_rows:
+        needed |= {type_: pa.string() for _, type_ in queries if type_ is not None}
+        needed |= dict.fromkeys(times, pa.int64() if reading.written is None else pa.string())
+    for name in _find_unknown(events.schema):
+        if name in needed:
+            place = events.schema.get_field_index(name)
+            field = events.schema.field(place).with_type(needed[name])
+            events = events.set_column(place, field, pa.nulls(events.num_rows, field.type))
+    return events
+
+
+def settle_numbers(columns: pa.Schema, queries: Iterable[TypedQuery]) -> pa.Schema:
+    """The same for columns alone: those that queries take numbers from get a type."""
+    unknown = _find_unknown(columns)
+    numbers = find_numbers(queries) if unknown else ()
+    for name in unknown:
+        if name in numbers:
+            place = columns.get_field_index(name)
+            columns = columns.set(place, columns.field(place).with_type(pa.float64()))
+    return columns
+
+
+def find_numbers(queries: Iterable[TypedQuery]) -> frozenset[str]:
+    """The columns whose values queries add up or compare: floats where nothing tells their type."""
+    return frozenset(name for plan, _ in queries for name in _find_numbers(plan))
+
+
+def _find_unknown(columns: pa.Schema) -> list[str]:
+    # Of several columns of one name nothing is read.
+    return [
+        field.name for field in columns if pa.types.is_null(field.type) and columns.get_field_index(field.name) >= 0
     ]
-    return pa.schema(fields, events.schema.metadata).empty_table()
 
 
 def _find_numbers(plan: QueryPlan) -> list[str]:
-    """The columns that are aggregated."""
     if isinstance(plan, IntervalPlan):
-        return []
-    trend = plan.trend if isinstance(plan, SituatedPlan) else plan
-    return [column.path[0] for column in trend.aggregates if column.path is not None and len(column.path) == 1]
+        told = [(output.function, output.path) for output in plan.outputs]
+    else:
+        trend = plan.trend if isinstance(plan, SituatedPlan) else plan
+        told = [(column.function, column.path) for column in trend.aggregates]
+        nodes = (node for condition in trend.match_conditions for node in condition.walk())
+        told += [
+            (node.function, node.argument.names[1:]) for node in nodes if isinstance(node, Aggregate) and node.argument
+        ]
+    return [
+        path[0] for function, path in told if function not in _OF_ANY_VALUES and path is not None and len(path) == 1
+    ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, NullType, StringType, StructField, StructType
 
 from trendweave.events import Kind, Schema, schema_of
 from trendweave.expressions.spark_sql import spark_column, spark_sql
@@ -16,7 +16,16 @@ from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
 from trendweave.programs.program import FAMILY, MEETS, Family, Flag, Needs, Program
 from trendweave.rows.encoded import TIME
+from trendweave.rows.table_kinds.unknown_types import TypedQuery, find_numbers
 from trendweave.runners.spark.versions import to_arrow
+
+
+def settle_numbers_on_spark(events: DataFrame, queries: Iterable[TypedQuery]) -> DataFrame:
+    """Columns that are NULL in all rows, and of no type, are floats where queries take numbers from them."""
+    unknown = [field.name for field in events.schema if isinstance(field.dataType, NullType)]
+    numbers = find_numbers(queries) if unknown else frozenset()
+    settled = {name: F.lit(None).cast("double") for name in unknown if name in numbers}
+    return events.withColumns(settled) if settled else events
 
 
 def in_plain_strings(events: DataFrame) -> DataFrame:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from trendweave.errors import DataError, Problem, raise_problems
+from trendweave.errors import DataError, Problem, near_names, raise_problems
 from trendweave.kernels.sorting import order_by_time
 from trendweave.rows.hashing import hash_rows
 from trendweave.rows.times import as_steps, has_time, time_type
@@ -20,7 +21,8 @@ from trendweave.store.layout.schemas import plain_type, wider_type
 
 
 def fit_columns(table: pa.Table, declared: Declaration, stored: pa.Schema) -> pa.Table:
-    """A table in the columns of a store. Columns that it lacks are left out, new ones are added to the store.
+    """A table in the columns of a store. Columns that it lacks are left out, new ones are added to the store, unless
+    they rather are misspelled.
 
     Args:
         table: Events.
@@ -28,13 +30,21 @@ def fit_columns(table: pa.Table, declared: Declaration, stored: pa.Schema) -> pa
         stored: The columns that it has now.
 
     Raises:
-        DataError: It has no time or key, or a column of another type; all problems are told.
+        DataError: It has no time, type or key, a column of another type, or one that is nearly called like one that it
+            lacks; all problems are told.
     """
+    needed = dict.fromkeys([declared.time, *([declared.type] if declared.type else []), *declared.keys])
     problems = [
         Problem("TW302", f"the events have no column {name}", "the store needs it")
-        for name in (declared.time, *declared.keys)
+        for name in needed
         if name not in table.column_names
     ]
+    new, lacking = compare_columns(table.schema, stored)
+    for name in new:
+        meant = near_names(name, lacking)
+        if meant:
+            hint = f"{meant} to add {name} as a new column, give the events both, with NULLs where nothing is known"
+            problems.append(Problem("TW301", f"the store has no column {name}", hint))
     columns = {}
     for name in table.column_names:
         column = table.column(name)
@@ -51,6 +61,22 @@ def fit_columns(table: pa.Table, declared: Declaration, stored: pa.Schema) -> pa
             problems.append(_misfit(name, own, wanted))
     raise_problems(problems)
     return pa.table(columns)
+
+
+def compare_columns(own: pa.Schema, stored: pa.Schema) -> tuple[list[str], list[str]]:
+    """The columns that a store has not, and those that events lack."""
+    return [name for name in own.names if name not in stored.names], [
+        name for name in stored.names if name not in own.names
+    ]
+
+
+def count_no_events(table: pa.Table, declared: Declaration) -> tuple[int, int]:
+    """How many rows have no time, and how many have a time and no type."""
+    known = has_time(table.column(declared.time))
+    no_type = 0
+    if declared.type is not None:
+        no_type = pc.sum(pc.and_(known, table.column(declared.type).is_null())).as_py() or 0
+    return table.num_rows - (pc.sum(known).as_py() or 0), no_type
 
 
 def _may_become(own: pa.DataType, wanted: pa.DataType) -> bool:

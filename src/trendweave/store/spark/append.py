@@ -13,17 +13,19 @@ from pyspark.sql import DataFrame
 from trendweave.errors import OptionError, Problem
 from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.runners.spark.versions import to_arrow
-from trendweave.store.changes import about, record
+from trendweave.store.changes import about, record, tell_of_columns, tell_of_no_events
 from trendweave.store.layout.commits import Commit
 from trendweave.store.layout.declaration import Declaration
 from trendweave.store.layout.places import Place
-from trendweave.store.layout.writing import deal, file_name, fit_columns, write_file
+from trendweave.store.layout.writing import count_no_events, deal, file_name, fit_columns, write_file
 
 if TYPE_CHECKING:
     from trendweave.store.event_store import EventStore
 
 #: Rows that a task sorts and writes at once.
 _ROWS = 4_000_000
+#: What tasks tell of each file: all of its rows, and those that are no events.
+_WRITTEN = "name STRING, rows LONG, no_time LONG, no_type LONG"
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ class WriteTask:
             # A task that is tried again writes other files; those of a failed try are in no record.
             name = file_name(self.number, bucket, self.declared).replace(".parquet", f"-{uuid.uuid4().hex}.parquet")
             write_file(self.place, self.number, name, own, self.declared)
-            yield pa.RecordBatch.from_pydict({"name": [name], "rows": [own.num_rows]})
+            no_time, no_type = count_no_events(own, self.declared)
+            counts = {"rows": [own.num_rows], "no_time": [no_time], "no_type": [no_type]}
+            yield pa.RecordBatch.from_pydict({"name": [name]} | counts)
 
 
 def append_frame(store: EventStore, frame: DataFrame, number: str, batch: tuple[str, int] | None) -> int:
@@ -79,9 +83,12 @@ def append_frame(store: EventStore, frame: DataFrame, number: str, batch: tuple[
     if store.is_delta:
         hint = "write it with Spark's own Delta format, then build_index()"
         raise OptionError([Problem("TW408", "a DataFrame is not added to a Delta table here", hint)])
-    fit_columns(to_arrow(frame.schema).empty_table(), store.declared, store.schema)
+    columns = to_arrow(frame.schema)
+    fit_columns(columns.empty_table(), store.declared, store.schema)
+    tell_of_columns(store, columns)
     task = WriteTask(store.place, number, store.declared, store.schema)
-    written = frame.mapInArrow(travelling(task), "name STRING, rows LONG").collect()
-    rows = sum(row["rows"] for row in written)
+    written = frame.mapInArrow(travelling(task), _WRITTEN).collect()
+    rows, *no_events = (sum(row[name] for row in written) for name in ("rows", "no_time", "no_type"))
+    tell_of_no_events(rows, *no_events)
     names = tuple(row["name"] for row in written)
     return rows if record(store, Commit(number, names, (), rows, about(batch))) else 0

@@ -48,6 +48,8 @@ def _convert(array: pa.Array, wanted: pa.DataType, where: str) -> pa.Array:
         return convert(array.dictionary_decode(), wanted, where)
     if _t.is_struct(given) and _t.is_struct(wanted):
         return _convert_struct(array, wanted, where)
+    if _t.is_null(given):
+        return pa.nulls(len(array), wanted)
     if not may_become(given, wanted):
         raise _misfit(f"{where} is of the type {given}, where Spark reads {wanted}")
     if _t.is_timestamp(given) and _t.is_timestamp(wanted):
