@@ -1,20 +1,17 @@
 """Both ways in which loops sum whole numbers."""
 
-import math
-
 import pytest
 
-from trendweave.kernels import many_queries
-from trendweave.kernels.aggregates import passes
-from trendweave.kernels.loops import run
+from tests.kernels.forced import TIERS, force_tier
 
 
-@pytest.fixture(params=["Python's integers", "checked"])
+@pytest.fixture(params=TIERS[:2])
 def whole_numbers(request, monkeypatch):
-    """Sum by Python's integers, or as compiled loops do: checked words, and limbs where these do not do. All are
-    interpreted, as nearly each random case would have a loop of its own compiled."""
-    monkeypatch.setattr(run, "MOST_INTERPRETED", math.inf)
-    monkeypatch.setattr(run, "PATIENCE", math.inf)
-    if request.param == "checked":
-        for module in (passes, many_queries):
-            monkeypatch.setattr(module, "is_interpreted", lambda *_: False)
+    """Sum by Python's integers, or as compiled loops do: checked words, and limbs where these do not do."""
+    force_tier(request.param, monkeypatch)
+
+
+@pytest.fixture(params=TIERS)
+def every_tier(request, monkeypatch):
+    """The same, and from the very text that is compiled."""
+    force_tier(request.param, monkeypatch)

@@ -1,15 +1,44 @@
-"""Ways of summing that are forced upon kernels, instead of those that conditions name: all of them give the same."""
+"""Ways of summing that are forced upon kernels, instead of those that conditions name: all of them give the same.
+And tiers of loops, instead of those that the size of the work names."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+import pytest
 
 from trendweave import kernels
-from trendweave.kernels import Condition, Results, Rows, Template, Way
+from trendweave.kernel_cache import kernel
+from trendweave.kernels import Condition, Results, Rows, Template, Way, many_queries
+from trendweave.kernels.aggregates import passes
+from trendweave.kernels.loops import ranking, run
 
 WAYS = (None, "general", "scan")
+TIERS = ("Python's integers", "checked", "packs")
+
+
+def force_tier(tier: str, patch: pytest.MonkeyPatch) -> None:
+    """Interpret all loops, as nearly each random case would have a loop of its own compiled: with Python's integers,
+    with checked words and limbs as compiled loops sum, or from the very text that is compiled, in packs."""
+    patch.setattr(kernel, "PATIENCE", math.inf)
+    patch.setattr(kernel, "MOST_ELEMENTS", math.inf)
+    patch.setattr("trendweave.kernel_cache.cache.is_kept", lambda *_: False)
+    patch.setattr(run, "MOST_INTERPRETED", math.inf)
+    patch.setattr(run, "PATIENCE", math.inf)
+    if tier != "Python's integers":
+        for module in (passes, many_queries):
+            patch.setattr(module, "is_interpreted", lambda *_: False)
+    if tier == "packs":
+        patch.setattr(run, "MOST_INTERPRETED", -1)
+        patch.setattr(run, "compiled_loop", _interpreted_loop)
+        patch.setattr(run, "run_kernel", lambda function, reads, writes, _: function.interpret([*reads, *writes]))
+        patch.setattr(ranking, "run_kernel", run.run_kernel)
+
+
+def _interpreted_loop(text: str, name: str) -> Any:
+    return lambda *arguments: run.written_loop(text, name).interpret(arguments)
 
 
 def aggregate(

@@ -7,39 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.kernels import brute_force
-from tests.kernels.forced import aggregate, match_starts
+from tests.kernels.forced import TIERS, aggregate, force_tier, match_starts
 from tests.kernels.random_cases import arguments, cases, examples
-from trendweave.kernel_cache import kernel
 from trendweave.kernel_cache.kernel import always_compile
 from trendweave.kernels import NO_MATCH
 from trendweave.kernels.aggregates import passes
-from trendweave.kernels.loops import ranking, run, vectors
+from trendweave.kernels.loops import vectors
 
 #: A loop is compiled once per shape of a query, which nearly every random case has one of its own of.
 COMPILED_CASES = 6
 
 
-def interpreted_loop(text, name):
-    """The text that would be compiled, as Python over arrays."""
-    return lambda *arguments: run.written_loop(text, name).interpret(arguments)
-
-
-@pytest.fixture(autouse=True, scope="module", params=["Python's integers", "checked", "packs"])
+@pytest.fixture(autouse=True, scope="module", params=TIERS)
 def tier(request):
-    """Loops are interpreted: with Python's integers, with checked words, or with the very text that is compiled."""
+    """Loops of every tier, interpreted."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "PATIENCE", math.inf)
-        patch.setattr(kernel, "MOST_ELEMENTS", math.inf)
-        patch.setattr("trendweave.kernel_cache.cache.is_kept", lambda *_: False)
-        patch.setattr(run, "MOST_INTERPRETED", math.inf)
-        patch.setattr(run, "PATIENCE", math.inf)
-        if request.param != "Python's integers":
-            patch.setattr(passes, "is_interpreted", lambda *_: False)
-        if request.param == "packs":
-            patch.setattr(run, "MOST_INTERPRETED", -1)
-            patch.setattr(run, "compiled_loop", interpreted_loop)
-            patch.setattr(run, "run_kernel", lambda function, reads, writes, _: function.interpret([*reads, *writes]))
-            patch.setattr(ranking, "run_kernel", run.run_kernel)
+        force_tier(request.param, patch)
         yield request.param
 
 

@@ -18,7 +18,7 @@ from trendweave.kernels import (
     split_queries,
 )
 
-pytestmark = pytest.mark.usefixtures("whole_numbers")
+pytestmark = pytest.mark.usefixtures("every_tier")
 
 SEEDS = st.integers(0, 2**32)
 
@@ -160,6 +160,27 @@ def test_falling_prices(seed, floats, overlap):
     for query, part in enumerate(split_queries(ours, count)):
         one = Template(variable[:, query], starts[:, query], finals[:, query], *template[3:])
         assert_alike(part, aggregate(rows, one, conditions, numbers=numbers), numbers)
+
+
+@pytest.mark.parametrize("size", [1, 2**55, 2**62])
+def test_rows_add_nothing_to_overlapping_windows_that_they_are_not_in(size):
+    """SEQ(A+, B) and A+ over a0, b3: only the last of four windows holds both."""
+    rows = Rows(np.array([0, 2]), np.array([0, 3]), np.array([-3, 0]), np.array([0, 3]), np.array([1, 2], np.uint64))
+    template = Template(np.array([0, 1]), np.array([1, 0]), np.array([1, 1]), np.array([0, 0]), np.array([0, 1]))
+    rising = Condition((Comparison(np.arange(2), "<", np.arange(2)),))
+    queries = QueryLanes(
+        2,
+        np.array([[0, 0], [1, -1]]),
+        np.array([[1, 1], [0, 0]]),
+        np.array([[0, 1], [1, 0]]),
+        np.array([[1, 1], [1, 0]]),
+    )
+    total = [Aggregate("sum", 0b0100, np.array([0, size]))]
+    results = aggregate(rows, template, [rising, None], total, queries=queries)
+    first, second = split_queries(results, 2)
+    assert (first.window.tolist(), first.count.tolist()) == ([0], [1])
+    assert first.aggregates[0].tolist() == [size]
+    assert (second.window.tolist(), second.count.tolist()) == ([-3, -2, -1, 0], [1] * 4)
 
 
 def test_skip_till_next_match_skips_per_query():

@@ -94,6 +94,8 @@ class Stores(Vectors):
         """The vector at hand becomes the sum of what was looked up, and of what it holds."""
         with self.over_lanes(self.shape.packs) as lane, self.over_limbs(lane) as places:
             self.sum_reads(reads, held, places)
+            if self.packed:  # on lanes of windows that the row is not in there is nothing
+                self.text.put(*(f"x{k} = put_between(x{k}, i, low, high, nothing)" for k in range(len(places))))
             if self.arrays:
                 for k, place in enumerate(places):
                     self.set("pending", f"at + {place}", f"x{k}")
