@@ -8,7 +8,7 @@ from tests.kernels.forced import aggregate
 from trendweave.kernels import Aggregate, Comparison, Condition, CountTooLargeError, Rows, Template
 from trendweave.kernels.aggregates import passes
 
-pytestmark = pytest.mark.usefixtures("whole_numbers")
+pytestmark = pytest.mark.usefixtures("large_whole_numbers")
 
 KLEENE = Template(np.array([0]), np.array([True]), np.array([True]), np.array([0]), np.array([0]))
 
@@ -119,7 +119,7 @@ def test_many_limbs_with_sums_and_sliding_windows(seed, force_way):
     assert max(count for count, _, _ in truth.values()) > 2**64
 
 
-@pytest.mark.parametrize("whole_numbers", ["checked"], indirect=True)
+@pytest.mark.parametrize("large_whole_numbers", ["checked"], indirect=True)
 def test_refuses_before_memory_runs_out():
     price = np.zeros(2000, np.int64)
     conditions = [Condition((Comparison(price, ">=", price),))]

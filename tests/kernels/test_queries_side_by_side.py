@@ -18,7 +18,7 @@ from trendweave.kernels import (
     split_queries,
 )
 
-pytestmark = pytest.mark.usefixtures("every_tier")
+pytestmark = pytest.mark.usefixtures("whole_numbers")
 
 SEEDS = st.integers(0, 2**32)
 
