@@ -124,6 +124,12 @@ KINDS = {
         "WHERE [k] WITHIN 9 seconds",
         "9 seconds after the first event of a match, because a longer one that holds it may go on with B",
     ),
+    "complete, optional end": (
+        "A.time",
+        "SEQ(A, B, C?)",
+        "WHERE [k] WITHIN 9 seconds",
+        "at the end of a match, or 9 seconds after its first event where a longer one that holds it may go on with C",
+    ),
     "complete, Kleene end, contiguous": (
         "A.time",
         "SEQ(A, B+)",

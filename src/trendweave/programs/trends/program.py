@@ -160,8 +160,8 @@ class TrendLists(BoundTrends):
 
     def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends:
         """The trends of prepared rows in batches. They are counted here."""
-        if scope.guarded is not None:
-            return self._of_ends[scope.guarded].show(rows, replace(scope, guarded=None))
+        if scope.wait is not None:
+            return self._of_ends[scope.wait].show(rows, replace(scope, wait=None))
         if steps_from_row_to_row(self.plan):
             if self.device == "gpu":
                 refuse_work("a match of events next to each other is not served on a GPU")
@@ -217,11 +217,11 @@ class TrendLists(BoundTrends):
 
     @cached_property
     def _of_ends(self) -> tuple[TrendLists, TrendLists]:
-        """Lists of the trends that do not end with NOT, and of those that do."""
-        others, guarded = (
-            replace(self, plan=plan_ends(self.plan, guarded), prepared=self.preparation) for guarded in (False, True)
+        """Lists of the trends that are certain at their last event, and of those that wait."""
+        soon, wait = (
+            replace(self, plan=plan_ends(self.plan, wait), prepared=self.preparation) for wait in (False, True)
         )
-        return others, guarded
+        return soon, wait
 
     @property
     def _span(self) -> int:

@@ -24,12 +24,12 @@ Compute: TypeAlias = Callable[[pa.Table, Scope], Output]
 
 @dataclass(frozen=True, slots=True)
 class TrendSteps(Steps):
-    """`guarded`: which trends are asked for, as of a scope."""
+    """`wait`: which trends are asked for, as of a scope."""
 
     closing: Closing
     time_type: TimeType
     compute: Compute
-    guarded: bool | None = None
+    wait: bool | None = None
 
     @property
     def pane(self) -> int:
@@ -55,7 +55,7 @@ class TrendSteps(Steps):
 
     def _compute(self, rows: pa.Table, windows: tuple[int, int]) -> Iterable[pa.RecordBatch]:
         needed = self.select_rows(rows, windows)
-        return self.compute(needed, Scope(windows, guarded=self.guarded)).batches if needed.num_rows else ()
+        return self.compute(needed, Scope(windows, wait=self.wait)).batches if needed.num_rows else ()
 
     def select_rows(self, rows: pa.Table, windows: tuple[int, int]) -> pa.Table:
         """The rows that lie in some windows."""
