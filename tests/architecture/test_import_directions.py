@@ -61,7 +61,6 @@ ROOMS: dict[str, set[str]] = {
         "pictures",
     },
     "shipping": {"kernel_cache", "operators", "programs", "queries", "runners", "store", "workload"},
-    "calibrating": {"devices", "operators", "programs", "queries", "runners"},
     "rules": {"errors", "events", "planning", "sharing", "results", "programs", "runners", "store", "queries"},
     "workload": {
         *("errors", "events", "planning", "sharing", "results", "runners", "store", "places", "pictures", "queries"),
@@ -94,7 +93,7 @@ ROOMS: dict[str, set[str]] = {
         *("rows.given_times", "runners.spark.versions", "kernel_cache.waiting"),
     },
     "__init__": {
-        *("calibrating", "errors", "planning", "programs", "queries", "rules", "runners", "showing", "store"),
+        *("errors", "planning", "programs", "queries", "rules", "runners", "showing", "store"),
         *("shipping", "workload"),
     },
     "__main__": {"cli"},

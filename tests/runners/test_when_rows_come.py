@@ -223,6 +223,11 @@ def delays(said: str, found: list[tuple[int, dict[str, Any]]]) -> tuple[list[int
     seconds = int(next(iter(re.findall(r"(\d+) seconds", said)), 0))
     if said.startswith(("at the end of their window", "at the end of their session")):
         return [watermark - row["window_end"] for watermark, row in found], 0, 0
+    if "where a longer one" in said:
+        after = [(watermark - row["time"] == 1, watermark - row["first"] == seconds) for watermark, row in found]
+        assert {True} == {any(either) for either in after}, "at one of both times"
+        assert {(True, False), (False, True)} <= set(after), "there are both"
+        return [1] * len(after), 1, 1
     if said.startswith("at the end of a match, or"):
         # Where NOT guards the end of a match, its row stands at the end of its window.
         after = [(watermark - row["time"], row["time"] - row["first"] == seconds) for watermark, row in found]

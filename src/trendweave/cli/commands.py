@@ -271,18 +271,10 @@ app.command(name="warm-up")(warm_up)
 app.add_typer(store, name="store")
 
 
-@app.command()
+@app.command(deprecated=True)
 def calibrate() -> None:
-    """Measure the speed of this machine's devices, for --device auto. Run nothing else meanwhile."""
-    from trendweave import calibrate as measure
-
-    costs = measure()
-    print("nanoseconds on one core, and on a GPU where there is one")
-    print(f"  a run: {costs.call:,.0f}; an event that is read: {costs.read:.3g}, that is kept: {costs.row:.3g}")
-    for kind, price in costs.units.items():
-        on_card = costs.card_units.get(kind)
-        print(f"  {kind}: {price:.3g}" + ("" if on_card is None else f", {on_card:.3g}"))
-    print(f"on several cores: a run {costs.deal_call:,.0f} more; a further core counts as {costs.shared:.2f}")
+    """Do nothing: --device auto goes by a table of thresholds."""
+    print("--device auto goes by a table of thresholds; there is nothing to calibrate any more")
 
 
 @app.command()
