@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trendweave.operators.operator import Piped
     from trendweave.programs.operators.chain import Stage
     from trendweave.rows.given_times.reading import TimeReading
-    from trendweave.runners.auto.telling import ToldEstimates
+    from trendweave.runners.auto import Choice
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Settings
@@ -132,16 +132,10 @@ def chain_of(stages: tuple[Stage, ...]) -> dict[str, Any]:
     return told
 
 
-def estimate_devices(
-    piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options
-) -> ToldEstimates | None:
-    """What each device is estimated to take; None where there are columns alone, on stores and on Spark."""
+def find_device(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options) -> Choice | None:
+    """What device="auto" takes; None where there are columns alone, on stores and on Spark."""
     asked, taken, _ = _take(piped, events, right, time, type_, options)
-    if not places.is_in_process(taken):
-        return None
-    from trendweave.runners.auto.telling import tell_estimates
-
-    return tell_estimates(places.estimate_devices(asked, taken, None, options))
+    return places.find_device(asked, taken, None, options) if places.is_in_process(taken) else None
 
 
 def _take(

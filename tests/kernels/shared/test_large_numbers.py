@@ -1,7 +1,7 @@
 """Counts and sums near and beyond 64 bits, of many queries: exact under every setting, or refused."""
 
 from dataclasses import replace
-from fractions import Fraction
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -123,14 +123,11 @@ def test_sums_of_floats_beyond_their_range():
     case, states = ride_sharing(word, values=[[0] * len(word)])
     values = np.where(np.arange(len(word)) % 2 == 0, 1.5, -0.5)
     values[:5] = 2.0
-    mask = mask_of(case.linear[0][0])
-    measures = [Aggregate(kind, mask, values) for kind in ("sum", "avg", "count")]
+    measures = [Aggregate("sum", mask_of(case.linear[0][0]), values)]
     for sharing in SETTINGS:
         _, found, _ = aggregate_shared(to_rows(case), to_template(case, states), measures, sharing)
         expected = int(values[1:-1].sum() * 2) * 2**1099 // 2
-        assert np.isinf(found.aggregates[0]).all()
-        averages = [float(Fraction(expected, int(count))) for count in found.aggregates[2]]
-        assert found.aggregates[1].tolist() == pytest.approx(averages, rel=1e-14)
+        assert all(abs(Decimal(v) - expected) < Decimal(expected) / 10**30 for v in found.aggregates[0])
         _, floats, _ = aggregate_shared(to_rows(case), to_template(case, states), measures, sharing, "float64")
         assert np.isinf(floats.count).all()
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels import Aggregate, CountTooLargeError, QueryLanes, Results, aggregate, sort_by_query
+from trendweave.kernels import CountTooLargeError, QueryLanes, Results, aggregate, sort_by_query
 from trendweave.kernels.loops.merged import MergedTemplate
 from trendweave.kernels.many_queries import SharedRows, Sharing, aggregate_shared
 from trendweave.planning.plan import Path, Plan, Window
@@ -42,7 +42,7 @@ from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.closing import Closing
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import EncodedRows, encode_rows
-from trendweave.rows.segments import Segments, take_segments
+from trendweave.rows.segments import take_segments
 from trendweave.rows.windows import WindowNumbers, number_windows
 from trendweave.sharing.graphlets import Graphlets
 from trendweave.sharing.lanes import MOST_LANES, Lanes, role_name
@@ -250,7 +250,6 @@ class MergedTask(PartitionTask):
         self.unit, self.plan, self.preparation = unit, unit.unit.plan, unit.program.preparation
         self.options = TaskOptions(unit.program.numbers != "float64", chunk=chunk)
         self.rows = encode_rows(self.plan, self.preparation, table)
-        self.measured = measure_values(self.plan, self.preparation, self.rows.table)
         chunks = tick_chunks(self.rows, chunk)
         self._windows: dict[Window, WindowNumbers] = {
             window: number_windows(window, self.rows.time_type, self.rows.tick_steps, (_NOWHERE, _NOWHERE), own, chunks)
@@ -317,6 +316,10 @@ class MergedTask(PartitionTask):
             parts.append(Partials(window, group, (Component("sum", count), *components)))
         return parts
 
+    def _measure(self, masks: list[int]) -> None:
+        """Ask for what is measured; masks say of which states."""
+        self.measured = measure_values(self.plan, self.preparation, self.rows.table, masks=masks)
+
     # Burst by burst
 
     def _count_bursts(self, unit: Graphlets, metrics: SharingMetrics) -> Iterator[tuple[np.ndarray, Results]]:
@@ -343,10 +346,10 @@ class MergedTask(PartitionTask):
             for query, places in zip(queries, merged.places, strict=True)
             for place, state in zip(unit.merged.places[query], places, strict=True)
         }
-        masks = [
-            sum(1 << own for own, place in of_unit.items() if place in marked)
-            for marked in map(set, unit.measures.places)
-        ]
+        states = (
+            [own for own, place in of_unit.items() if place in places] for places in map(set, unit.measures.places)
+        )
+        self._measure([sum(1 << state for state in own) for own in states])
         partitions, tick = self.rows.partitions, self.rows.tick
         windows = [self._windows[window] for window in merged.windows]
         first = np.array([numbers.first(tick, _NOWHERE) for numbers in windows])
@@ -354,21 +357,13 @@ class MergedTask(PartitionTask):
         found = aggregate_shared(
             SharedRows(partitions.starts, tick, partitions.letters, first, last),
             make_template(merged, self.plan),
-            self._asked(partitions, masks),
+            self.measured.of_rows(partitions),
             Sharing(self.unit.sharing),
             "exact" if self.options.exact else "float64",
         )
         for name, count in found.counts._asdict().items():
             setattr(metrics, name, getattr(metrics, name) + int(count))
         return np.array(queries)[found.query], found.results
-
-    def _asked(self, segments: Segments, masks: Sequence[int]) -> list[Aggregate]:
-        """What the kernel measures, by the masks of columns."""
-        asked = self.measured.of_rows(segments)
-        of_column = {
-            place: mask for (_, places), mask in zip(self.measured.readers, masks, strict=True) for place in places
-        }
-        return [one._replace(variables=of_column[place]) for place, one in enumerate(asked)]
 
     # With one search for predecessors
 
@@ -384,7 +379,7 @@ class MergedTask(PartitionTask):
         (windows,) = self._windows.values()
         lanes = len(unit.lanes)
         marked = ([divmod(place, MOST_LANES) for place in places] for places in unit.measures.places)
-        masks = [sum(1 << role * lanes + lane for role, lane in places) for places in marked]
+        self._measure([sum(1 << role * lanes + lane for role, lane in places) for places in marked])
         fewest = min((groups for groups, _ in self._groupings), key=lambda groups: groups.max(initial=0))
         for start, end in pairwise(self._cut_segments(piece, fewest, windows, lanes)):
             taken = replace(piece, segments=take_segments(piece.segments, start, end))
@@ -395,7 +390,7 @@ class MergedTask(PartitionTask):
                     self.inputs.kernel_rows(taken.segments, windows.first(tick, of_row), windows.last(tick, of_row)),
                     self.inputs.kernel_template(taken.template),
                     self.inputs.conditions(taken),
-                    self._asked(taken.segments, masks),
+                    self.measured.of_rows(taken.segments),
                     selection=SELECTION[self.plan.strategy],
                     numbers="exact" if self.options.exact else "float64",
                     start_guards=guard_starts(self.inputs, taken, windows, tick, of_row),

@@ -54,11 +54,6 @@ def arranging(program: Program, by_time: bool) -> Callable[[pa.Table], pa.Table]
     return None
 
 
-def is_arranged(program: Program, by_time: bool) -> bool:
-    """Whether rows of parts are put in order behind them, by one core."""
-    return arranging(program, by_time) not in (None, _as_they_are)
-
-
 def _last(program: Program) -> Program:
     """Of a chain, the last operator that is no filter: filters keep the order of rows."""
     if not isinstance(program, ChainedRows):
