@@ -154,13 +154,13 @@ class Scope:
         windows: A range of windows, by number; of windows that move with the stream, of times in steps.
         chunk: The length of the chunks of time whose numbers the rows carry, in steps; each owns what begins in it.
         counted: A last column `TRENDS` tells how many trends are behind each row.
-        guarded: Only trends whose end NOT guards, or only the others; None: all.
+        wait: Only trends that wait for what may follow their last event, or only the others; None: all.
     """
 
     windows: tuple[int, int] | None = None
     chunk: int | None = None
     counted: bool = False
-    guarded: bool | None = None
+    wait: bool | None = None
 
 
 EVERYTHING = Scope()

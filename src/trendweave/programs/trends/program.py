@@ -176,8 +176,8 @@ class TrendLists(BoundTrends):
 
     def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends:
         """The trends of prepared rows in batches. They are counted here."""
-        if scope.guarded is not None:
-            return self._of_ends[scope.guarded].show(rows, replace(scope, guarded=None))
+        if scope.wait is not None:
+            return self._of_ends[scope.wait].show(rows, replace(scope, wait=None))
         if steps_from_row_to_row(self.plan):
             if self.device == "gpu":
                 refuse_work("a match of events next to each other is not served on a GPU")
@@ -252,8 +252,8 @@ class TrendLists(BoundTrends):
         if self.certainty.moment == "either":
             soon = self._of_ends[False].closing()
             assert soon is not None, "a window that moves is closed by watermarks"
-            guarded, others = (partial(self._compute_ends, compute, guarded) for guarded in (True, False))
-            return EitherSteps(closing, kind, guarded, others=WindowedSteps(soon, kind, others))
+            late, others = (partial(self._compute_ends, compute, wait) for wait in (True, False))
+            return EitherSteps(closing, kind, late, others=WindowedSteps(soon, kind, others))
         if not settles_beginnings(self.plan):
             return WindowedSteps(closing, kind, compute)
         own = self.plan.selection is not None and self.plan.selection.skip == "next"
@@ -261,16 +261,16 @@ class TrendLists(BoundTrends):
         return SelectionSteps(closing, kind, compute, span=self._span, nothing=nothing, select=select)
 
     @staticmethod
-    def _compute_ends(compute: Compute, guarded: bool, rows: pa.Table, scope: Scope) -> Output:
-        return compute(rows, replace(scope, guarded=guarded))
+    def _compute_ends(compute: Compute, wait: bool, rows: pa.Table, scope: Scope) -> Output:
+        return compute(rows, replace(scope, wait=wait))
 
     @cached_property
     def _of_ends(self) -> tuple[TrendLists, TrendLists]:
-        """Lists of the trends that do not end with NOT, and of those that do."""
-        others, guarded = (
-            replace(self, plan=plan_ends(self.plan, guarded), prepared=self.preparation) for guarded in (False, True)
+        """Lists of the trends that are certain at their last event, and of those that wait."""
+        soon, wait = (
+            replace(self, plan=plan_ends(self.plan, wait), prepared=self.preparation) for wait in (False, True)
         )
-        return others, guarded
+        return soon, wait
 
     @property
     def _span(self) -> int:
