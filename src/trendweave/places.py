@@ -134,7 +134,7 @@ def _watch_tasks(spark: SparkSession, settings: Settings) -> None:
 
 def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     """Events of any kind as a table whose times are read, which fits; and how a result is handed back."""
-    from trendweave.rows.given_times.far_future import find_latest, warn_of_far_future
+    from trendweave.rows.given_times.far_future import warn_of_far_future
     from trendweave.rows.given_times.reading import read_times
     from trendweave.rows.tables import as_arrow
 
@@ -144,13 +144,8 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
         asked.check(table.schema)
     except DataError as error:
         raise _with_index(error, events) from None
-    find = find_latest
-    if settings.device == "threads":
-        from trendweave.runners.threads.latest import find_latest_in_threads
-
-        find = find_latest_in_threads
     for name in asked.time_columns:
-        warn_of_far_future(table.column(name), name, settings.times.unit, find)
+        warn_of_far_future(table.column(name), name, settings.times.unit)
     return table, give_back
 
 
@@ -194,14 +189,13 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
 
             check_card(program)
         return work_watched(program, settings.device)
-    from trendweave.programs.program import is_shared
     from trendweave.runners.auto import choose_device, run_on_best
 
     program = asked.bind(events.schema, replace(settings, device="cpu"))
 
     def run_there(device: Device) -> _Found:
         # On one core it is bound already; many queries at once are told their device by nobody but the place.
-        same = device == "cpu" or (device == "threads" and is_shared(program))
+        same = device == "cpu" or (device == "threads" and program.workload is not None)
         return work_watched(program if same else asked.bind(events.schema, replace(settings, device=device)), device)
 
     return run_on_best(choose_device(program, events), run_there)

@@ -263,12 +263,10 @@ def ask_store(piped: Piped, store: EventStore, time: str, type_: TypeColumn) -> 
 
 def _aggregate(asked: Asked, store: EventStore, settings: Settings) -> pa.Table | None:
     """Rows of aggregates of windows, where the store can tell them."""
-    from trendweave.programs.operators.windows.program import WindowAggregates
     from trendweave.store.operators.windows import windows_on_store
 
-    program = asked.bind_one(0, store.schema, settings).program
-    assert isinstance(program, WindowAggregates)
-    return windows_on_store(program, store, settings)
+    windows = asked.bind_one(0, store.schema, settings).windows
+    return None if windows is None else windows_on_store(windows, store, settings)
 
 
 def _run_behind(asked: Asked, rows: Any, options: Mapping[str, Any]) -> Any:
@@ -295,8 +293,6 @@ def find_order(
     stages, _ = bind_stages(piped, events, right, time, type, options)
 
     def order(rows: pa.Table) -> pa.Table:
-        from trendweave.runners.threads.putting_together import arranging
-
         behind = len(stages)
         while behind > 1 and stages[behind - 1].is_filter:
             behind -= 1
@@ -307,7 +303,7 @@ def find_order(
             rows = _by_window_and_group(rows, task)
             last = last[1:]
         for stage in last:
-            arrange = arranging(stage.program, by_time=False)
+            arrange = stage.program.arranging()
             rows = rows if arrange is None else arrange(rows)
         return rows
 

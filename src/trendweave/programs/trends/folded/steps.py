@@ -15,15 +15,15 @@ import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.values import join_chunks
 from trendweave.kernels import Rows
-from trendweave.kernels.loops.summaries import extend, finish
+from trendweave.kernels.loops.summaries import any_between, extend, finish
 from trendweave.kernels.sorting import stable_order
 from trendweave.planning.folding import plan_folding
 from trendweave.programs.program import FIRST, Carry
 from trendweave.programs.trends.aggregates import sum_too_large
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.folded.carried import Carried, Panes, Summed, concat_summed
-from trendweave.programs.trends.folded.measures import Measures, key_by_values, name_values, open_windows
-from trendweave.programs.trends.measured_values import SumTooLargeError, measure_values
+from trendweave.programs.trends.folded.measures import Measures, find_infinite, key_by_values, name_values, open_windows
+from trendweave.programs.trends.measured_values import SumTooLargeError
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.closing import Closing
 from trendweave.rows.codes import first_of_each, key_codes
@@ -110,15 +110,12 @@ def fold_rows(measures: Measures, carried: Carried, rows: pa.Table) -> Carried:
     tables = np.unique(carried.panes.table_of(runs.pane))
     earlier = carried.in_tables(tables)
     which, places, codes = _find_earlier(earlier, runs.pane, key_of_run)
-    measured = measure_values(measures.plan, measures.preparation, encoded.table)
+    measured = measures.measure(encoded.table)
     everywhere = np.zeros(segments.row.size, np.int64)
     kernel_rows = Rows(runs.starts, segments.take(encoded.tick), everywhere, everywhere, segments.letters)
     extended = extend(measures.algebra, earlier.summaries, which, kernel_rows, measured.of_rows(segments))
-    infinite = np.zeros(which.size, np.bool_)
-    odd = measures.find_infinite(measured)
-    if odd is not None:
-        infinite = np.logical_or.reduceat(segments.take(odd), runs.starts[:-1])
-        infinite[which >= 0] |= earlier.infinite[which[which >= 0]]
+    infinite = np.logical_or.reduceat(segments.take(find_infinite(measured, encoded.table.num_rows)), runs.starts[:-1])
+    infinite[which >= 0] |= earlier.infinite[which[which >= 0]]
     order = np.argsort(codes, kind="stable")
     both = concat_summed([earlier, Summed(runs.pane, key_of_run, infinite, extended)])
     return carried.with_fresh(tables, both.take(places[order]), keys)
@@ -190,10 +187,6 @@ class Entries:
     high: np.ndarray
 
 
-class WindowSumTooLargeError(SumTooLargeError):
-    """A sum of finite floats is beyond all floats, in the window with this number."""
-
-
 def close_windows(measures: Measures, carried: Carried, windows: tuple[int, int]) -> TaskResult | None:
     """Aggregates of some windows.
 
@@ -206,7 +199,7 @@ def close_windows(measures: Measures, carried: Carried, windows: tuple[int, int]
         One entry per window and group that has a trend; None where there is none.
 
     Raises:
-        WindowSumTooLargeError: A sum of finite floats is beyond all floats.
+        SumTooLargeError: A sum of finite floats is beyond all floats, in the window with this number.
     """
     if carried.keys is None:
         return None
@@ -270,13 +263,12 @@ def _finish(measures: Measures, summed: Summed, entries: Entries, group: np.ndar
         runs = open_windows(measures.opening, *runs)
     results = finish(measures.algebra, *runs)
     entry = results.segment
-    for number in measures.find_too_large(results).tolist():
-        low, high = entries.low[entry[number]], entries.high[entry[number]]
-        # Infinity is the sum of infinities; of finite numbers it would be wrong.
-        if not summed.infinite[low:high].any():
-            raise WindowSumTooLargeError(int(entries.window[entry[number]]))
-    components = [Component("sum", results.count), *measures.components(results)]
-    return Partials(entries.window[entry], group[entries.key[entry]], tuple(components))
+    infinite = any_between(summed.infinite, entries.low[entry], entries.high[entry])
+    try:
+        components = measures.of_no_rows.components(results, infinite)
+    except SumTooLargeError as error:
+        raise SumTooLargeError(int(entries.window[entry[error.entry]])) from error
+    return Partials(entries.window[entry], group[entries.key[entry]], (Component("sum", results.count), *components))
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +291,7 @@ class TrendFold:
     def close(self, known: Carried, windows: tuple[int, int]) -> Iterable[pa.RecordBatch]:
         try:
             found = close_windows(self.measures, known, windows)
-        except WindowSumTooLargeError as error:
+        except SumTooLargeError as error:
             raise sum_too_large(self.bound.plan, self.bound.time_type, np.array([error.entry])) from error
         return () if found is None else self.write(found).to_batches()
 

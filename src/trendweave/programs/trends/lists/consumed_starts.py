@@ -2,7 +2,7 @@
 piece, which carry that on.
 
 Beginnings are settled in order of time, and what trends take away from later ones, or that they have come out, outlives
-their rows. Where only some trends end with NOT, the others come out before them.
+their rows. Where only some trends wait for what may follow, the others come out before them.
 """
 
 from __future__ import annotations
@@ -155,15 +155,15 @@ class SelectionSteps(WindowedSteps):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EitherSteps(WindowedSteps):
-    """Trends that end with NOT, and the `others`: of the rows that the first wait for, the second need the later ones.
-    Later events may take rows back, so nothing is shown early."""
+    """Trends that wait for what may follow their last event, and the `others`: of the rows that the first wait for, the
+    second need the later ones. Later events may take rows back, so nothing is shown early."""
 
     others: WindowedSteps
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         if waiting is None:
             return None
-        # Rows are let go with those that are guarded.
+        # Rows are let go with those that wait.
         due = [self.closing.due(*waiting, watermark)]
         if watermark is None or waiting[1] >= watermark:
             due.append(self.others.closing.due(*waiting, watermark))
