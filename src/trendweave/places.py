@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from trendweave.devices.choosing import Choice
     from trendweave.devices.names import Device
     from trendweave.pictures.picture import Picture
     from trendweave.programs.program import Program
     from trendweave.rows.table_kinds.unknown_types import TypedQuery
+    from trendweave.runners.auto import Choice
     from trendweave.runners.given import Given
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
@@ -134,7 +134,7 @@ def _watch_tasks(spark: SparkSession, settings: Settings) -> None:
 
 def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     """Events of any kind as a table whose times are read, which fits; and how a result is handed back."""
-    from trendweave.rows.given_times.far_future import find_latest, warn_of_far_future
+    from trendweave.rows.given_times.far_future import warn_of_far_future
     from trendweave.rows.given_times.reading import read_times
     from trendweave.rows.tables import as_arrow
 
@@ -144,13 +144,8 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
         asked.check(table.schema)
     except DataError as error:
         raise _with_index(error, events) from None
-    find = find_latest
-    if settings.device == "threads":
-        from trendweave.runners.threads.latest import find_latest_in_threads
-
-        find = find_latest_in_threads
     for name in asked.time_columns:
-        warn_of_far_future(table.column(name), name, settings.times.unit, find)
+        warn_of_far_future(table.column(name), name, settings.times.unit)
     return table, give_back
 
 
@@ -180,9 +175,9 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
 
     def work_watched(program: Program, device: Device) -> _Found:
         def estimate() -> float | None:
-            from trendweave.runners.auto.choosing import estimate_seconds
+            from trendweave.runners.auto import estimate_seconds
 
-            return estimate_seconds(program, events, device)
+            return estimate_seconds(program, events.num_rows, device)
 
         with watching(settings.progress, f"{events.num_rows:,} events", events.num_rows, estimate):
             return work(program, device)
@@ -190,21 +185,20 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
     if settings.device != "auto":
         program = asked.bind(events.schema, settings)
         if settings.device == "gpu":
-            from trendweave.programs.operators.resident import check_card
+            from trendweave.programs.operators.on_gpu import check_card
 
             check_card(program)
         return work_watched(program, settings.device)
-    from trendweave.programs.program import is_shared
-    from trendweave.runners.auto.choosing import run_where_best
+    from trendweave.runners.auto import choose_device, run_on_best
 
     program = asked.bind(events.schema, replace(settings, device="cpu"))
 
     def run_there(device: Device) -> _Found:
         # On one core it is bound already; many queries at once are told their device by nobody but the place.
-        same = device == "cpu" or (device == "threads" and is_shared(program))
+        same = device == "cpu" or (device == "threads" and program.workload is not None)
         return work_watched(program if same else asked.bind(events.schema, replace(settings, device=device)), device)
 
-    return run_where_best(program, events, run_there)
+    return run_on_best(choose_device(program, events), run_there)
 
 
 def is_in_process(events: Any) -> bool:
@@ -214,13 +208,6 @@ def is_in_process(events: Any) -> bool:
     import pyarrow as pa
 
     return not isinstance(events, pa.Schema | Mapping)
-
-
-def explain_device(asked: Asked, events: Any, rows: int | None, options: Mapping[str, Any]) -> str:
-    """What each device is estimated to take for events, or for so many of which nothing is known."""
-    from trendweave.runners.auto.choosing import explain_device
-
-    return explain_device(estimate_devices(asked, events, rows, options))
 
 
 def explain_loops(asked: Asked, relaxed: Asked, events: Any, options: Mapping[str, Any]) -> str:
@@ -248,16 +235,16 @@ def explain_loops(asked: Asked, relaxed: Asked, events: Any, options: Mapping[st
     return explain_loops(relaxed.bind(table.schema, settings), table)
 
 
-def estimate_devices(asked: Asked, events: Any, rows: int | None, options: Mapping[str, Any]) -> Choice:
-    """The same as data."""
-    from trendweave.runners.auto.choosing import assume_device, choose_device
+def find_device(asked: Asked, events: Any, rows: int | None, options: Mapping[str, Any]) -> Choice:
+    """What device="auto" takes for events, or for so many of which nothing is known, and why."""
+    from trendweave.runners.auto import assume_device, choose_device
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.SCHEMA, options, None)
     if events is None:
         return assume_device([wish.plan for wish in asked.wishes()], rows or 0)
     table, _ = _read_here(asked, events, settings)
-    return choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table, closely=True)
+    return choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table)
 
 
 def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Any:
@@ -265,12 +252,12 @@ def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -
 
     spark = options.get("spark")
     settings = asked.settings(Place.STORE, options, None if spark is None else settings_of_session(spark))
-    from trendweave.store.patterns.running.in_process import Request, run_on_store
+    from trendweave.store.patterns.in_process import Request, run_on_store
 
     asked.check(store.schema)
     request = Request(asked.wishes(bool(settings.order_by)), settings.between, settings.using)
     if spark is not None:
-        from trendweave.store.spark.queries.run import columns_on_spark, run_on_spark
+        from trendweave.store.spark.queries import columns_on_spark, run_on_spark
 
         _watch_tasks(spark, settings)
         return run_on_spark(asked.bind(columns_on_spark(store), settings), store, request, settings)
@@ -284,7 +271,7 @@ def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -
 
 def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> str:
     """What is read of a store, and why."""
-    from trendweave.store.patterns.running.told import explain_access
+    from trendweave.store.patterns.access import explain_access
 
     return explain_access(_plan_on_store(asked, store, options), store)
 
@@ -292,7 +279,7 @@ def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]
 def draw_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Picture:
     """The same as a picture."""
     from trendweave.pictures.reading import make_reading_plan
-    from trendweave.store.patterns.running.told import draw_access
+    from trendweave.store.patterns.access import draw_access
 
     return make_reading_plan(draw_access(_plan_on_store(asked, store, options), store))
 
@@ -301,7 +288,7 @@ def _plan_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) 
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.STORE, options, None)
-    from trendweave.store.patterns.running.in_process import Request, plan_request
+    from trendweave.store.patterns.in_process import Request, plan_request
 
     asked.check(store.schema)
     request = Request(asked.wishes(bool(settings.order_by)), settings.between, settings.using)
@@ -429,7 +416,7 @@ def _bind_here(asked: Asked, events: Any, settings: Settings) -> Program:
     asked.check(schema)
     program = asked.bind(schema, settings)
     if settings.device == "gpu":
-        from trendweave.programs.operators.resident import check_on_card
+        from trendweave.programs.operators.on_gpu import check_on_card
 
         check_on_card([program])
     return program
