@@ -134,7 +134,7 @@ def _watch_tasks(spark: SparkSession, settings: Settings) -> None:
 
 def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     """Events of any kind as a table whose times are read, which fits; and how a result is handed back."""
-    from trendweave.rows.given_times.far_future import find_latest, warn_of_far_future
+    from trendweave.rows.given_times.far_future import warn_of_far_future
     from trendweave.rows.given_times.reading import read_times
     from trendweave.rows.tables import as_arrow
 
@@ -144,13 +144,8 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
         asked.check(table.schema)
     except DataError as error:
         raise _with_index(error, events) from None
-    find = find_latest
-    if settings.device == "threads":
-        from trendweave.runners.threads.latest import find_latest_in_threads
-
-        find = find_latest_in_threads
     for name in asked.time_columns:
-        warn_of_far_future(table.column(name), name, settings.times.unit, find)
+        warn_of_far_future(table.column(name), name, settings.times.unit)
     return table, give_back
 
 
@@ -190,18 +185,17 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
     if settings.device != "auto":
         program = asked.bind(events.schema, settings)
         if settings.device == "gpu":
-            from trendweave.programs.operators.resident import check_card
+            from trendweave.programs.operators.on_gpu import check_card
 
             check_card(program)
         return work_watched(program, settings.device)
-    from trendweave.programs.program import is_shared
     from trendweave.runners.auto import choose_device, run_on_best
 
     program = asked.bind(events.schema, replace(settings, device="cpu"))
 
     def run_there(device: Device) -> _Found:
         # On one core it is bound already; many queries at once are told their device by nobody but the place.
-        same = device == "cpu" or (device == "threads" and is_shared(program))
+        same = device == "cpu" or (device == "threads" and program.workload is not None)
         return work_watched(program if same else asked.bind(events.schema, replace(settings, device=device)), device)
 
     return run_on_best(choose_device(program, events), run_there)
@@ -258,12 +252,12 @@ def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -
 
     spark = options.get("spark")
     settings = asked.settings(Place.STORE, options, None if spark is None else settings_of_session(spark))
-    from trendweave.store.patterns.running.in_process import Request, run_on_store
+    from trendweave.store.patterns.in_process import Request, run_on_store
 
     asked.check(store.schema)
     request = Request(asked.wishes(bool(settings.order_by)), settings.between, settings.using)
     if spark is not None:
-        from trendweave.store.spark.queries.run import columns_on_spark, run_on_spark
+        from trendweave.store.spark.queries import columns_on_spark, run_on_spark
 
         _watch_tasks(spark, settings)
         return run_on_spark(asked.bind(columns_on_spark(store), settings), store, request, settings)
@@ -277,7 +271,7 @@ def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -
 
 def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> str:
     """What is read of a store, and why."""
-    from trendweave.store.patterns.running.told import explain_access
+    from trendweave.store.patterns.access import explain_access
 
     return explain_access(_plan_on_store(asked, store, options), store)
 
@@ -285,7 +279,7 @@ def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]
 def draw_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Picture:
     """The same as a picture."""
     from trendweave.pictures.reading import make_reading_plan
-    from trendweave.store.patterns.running.told import draw_access
+    from trendweave.store.patterns.access import draw_access
 
     return make_reading_plan(draw_access(_plan_on_store(asked, store, options), store))
 
@@ -294,7 +288,7 @@ def _plan_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) 
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.STORE, options, None)
-    from trendweave.store.patterns.running.in_process import Request, plan_request
+    from trendweave.store.patterns.in_process import Request, plan_request
 
     asked.check(store.schema)
     request = Request(asked.wishes(bool(settings.order_by)), settings.between, settings.using)
@@ -422,7 +416,7 @@ def _bind_here(asked: Asked, events: Any, settings: Settings) -> Program:
     asked.check(schema)
     program = asked.bind(schema, settings)
     if settings.device == "gpu":
-        from trendweave.programs.operators.resident import check_on_card
+        from trendweave.programs.operators.on_gpu import check_on_card
 
         check_on_card([program])
     return program

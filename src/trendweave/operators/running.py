@@ -113,7 +113,7 @@ def bind_stages(
     asked.check(columns)
     stages = asked.bind_all(columns, settings)
     if not places.is_store(taken):
-        from trendweave.programs.operators.resident import check_on_card
+        from trendweave.programs.operators.on_gpu import check_on_card
 
         check_on_card(stage.program for stage in stages)
     return stages, settings
@@ -249,7 +249,7 @@ def run_on_store(
         rows = _aggregate(asked, store, settings)
         if rows is not None:
             return _run_behind(asked, rows, later)
-    from trendweave.store.operators.reading import read_for_filters
+    from trendweave.store.operators import read_for_filters
 
     read = asked.bind(store.schema, settings).needs.read
     return places.run(asked, read_for_filters(store, asked.leading_filters, read, settings), later)
@@ -263,12 +263,10 @@ def ask_store(piped: Piped, store: EventStore, time: str, type_: TypeColumn) -> 
 
 def _aggregate(asked: Asked, store: EventStore, settings: Settings) -> pa.Table | None:
     """Rows of aggregates of windows, where the store can tell them."""
-    from trendweave.programs.operators.windows.program import WindowAggregates
-    from trendweave.store.operators.windows import windows_on_store
+    from trendweave.store.operators import windows_on_store
 
-    program = asked.bind_one(0, store.schema, settings).program
-    assert isinstance(program, WindowAggregates)
-    return windows_on_store(program, store, settings)
+    windows = asked.bind_one(0, store.schema, settings).windows
+    return None if windows is None else windows_on_store(windows, store, settings)
 
 
 def _run_behind(asked: Asked, rows: Any, options: Mapping[str, Any]) -> Any:
@@ -295,8 +293,6 @@ def find_order(
     stages, _ = bind_stages(piped, events, right, time, type, options)
 
     def order(rows: pa.Table) -> pa.Table:
-        from trendweave.runners.threads.putting_together import arranging
-
         behind = len(stages)
         while behind > 1 and stages[behind - 1].is_filter:
             behind -= 1
@@ -307,7 +303,7 @@ def find_order(
             rows = _by_window_and_group(rows, task)
             last = last[1:]
         for stage in last:
-            arrange = arranging(stage.program, by_time=False)
+            arrange = stage.program.arranging()
             rows = rows if arrange is None else arrange(rows)
         return rows
 

@@ -21,14 +21,9 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan
 from trendweave.planning.plan import MovingWindow, Plan, SlidingWindow, Way
 from trendweave.planning.situated_plan import SituatedPlan
-from trendweave.programs.operators.chain import ChainedRows
-from trendweave.programs.operators.filter import KeptEvents
 from trendweave.programs.operators.joins.conditions import read_parts
-from trendweave.programs.operators.joins.program import WindowJoin
 from trendweave.programs.program import Program
-from trendweave.programs.shared.program import Shared
 from trendweave.programs.trends.lists.edges import why_not_linked
-from trendweave.runners.threads.fitness import why_on_one_core
 
 _LOG = logging.getLogger("trendweave")
 _Found = TypeVar("_Found")
@@ -60,7 +55,7 @@ WORTH = {
     "partners": Worth(150_000, inf, 350.0),
     "intervals": Worth(150_000, inf, 120.0),
     "situations": Worth(150_000, inf, 120.0),
-    "windows": Worth(150_000, 200_000, 60.0),
+    "windows": Worth(150_000, inf, 60.0),
     "running sums": Worth(150_000, inf, 60.0),
     "filter": Worth(450_000, inf, 3.0),
     "others": Worth(150_000, inf, None),
@@ -187,21 +182,12 @@ def choose(kinds: Sequence[str], rows: int, obstacle: str | None, machine: Machi
 def choose_device(program: Program, events: pa.Table, machine: Machine | None = None) -> Choice:
     """What suits a program and events. A GPU that is not in use is looked for where it would pay."""
     machine = machine or find_machine()
-    # Joins look for pairs on all cores, whether or not their events are dealt out; filters test slices.
-    obstacle = None if isinstance(program, KeptEvents | WindowJoin) else why_on_one_core(program)
-    kinds, served = [find_kind(plan) for plan in _plans(program)], not isinstance(program, Shared)
+    obstacle = None if program.uses_cores else program.split().why_not
+    kinds, served = [find_kind(plan) for plan in program.plans], program.workload is None
     choice = choose(kinds, events.num_rows, obstacle, machine, served)
     if choice.device == "gpu" and not card.has_card():
         return choose(kinds, events.num_rows, obstacle, Machine(machine.cores))
     return choice
-
-
-def _plans(program: Program) -> list[object]:
-    if isinstance(program, ChainedRows):
-        return [plan for one in (*program.filters, *(s.program for s in program.stages)) for plan in _plans(one)]
-    if isinstance(program, Shared):
-        return [program.plan.plans[unit.members[0]] for unit in program.units]
-    return [getattr(program, "plan", None)]
 
 
 def assume_device(plans: Sequence[object], rows: int, machine: Machine | None = None) -> Choice:
@@ -215,7 +201,7 @@ def assume_device(plans: Sequence[object], rows: int, machine: Machine | None = 
 
 def estimate_seconds(program: Program, rows: int, device: Device) -> float | None:
     """How long a run takes, about, on one core or on all of them; None where nothing is known of it."""
-    prices = [WORTH[find_kind(plan)].each for plan in _plans(program)]
+    prices = [WORTH[find_kind(plan)].each for plan in program.plans]
     cores = 1 if device == "cpu" else count_cores()
     known = [price for price in prices if price is not None]
     return None if device == "gpu" or len(known) < len(prices) else rows * sum(known) / 1e9 / cores

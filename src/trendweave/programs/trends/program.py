@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,19 @@ from trendweave.gpu.card import refuse_work
 from trendweave.kernels import CountTooLargeError
 from trendweave.planning.folding import plan_folding
 from trendweave.planning.matches.certainty import plan_ends, settles_beginnings
-from trendweave.planning.plan import MovingWindow, Plan, Selection, SessionWindow
+from trendweave.planning.plan import MovingWindow, Plan, Selection, SessionWindow, SlidingWindow
 from trendweave.planning.ways import steps_from_row_to_row
-from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Steps, Work
+from trendweave.programs.program import (
+    EVERYTHING,
+    TRENDS,
+    Arrange,
+    Output,
+    PartialResults,
+    Scope,
+    Steps,
+    Work,
+    as_they_are,
+)
 from trendweave.programs.steps import Compute, SessionSteps, WindowedSteps
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
@@ -34,6 +44,7 @@ from trendweave.results.each_columns import fold_columns
 from trendweave.results.finished_rows import finish_batches, finish_rows, needs_finish
 from trendweave.results.partial_table import WINDOW, from_table, group_names, partial_schema, to_table
 from trendweave.results.partials import TaskResult, merge_results
+from trendweave.results.row_order import sort_by_times
 from trendweave.results.shown_trends import join_trends
 from trendweave.results.trend_table import TrendWriter, make_writer
 from trendweave.rows.codes import key_codes
@@ -132,6 +143,14 @@ class TrendAggregates(BoundTrends):
             fold = make_fold(self, closing, self.write if parts is None else lambda one: to_table(one, parts.schema))
         return WindowedSteps(closing, self.time_type, compute, fold)
 
+    def why_whole(self) -> str | None:
+        return "rows are ordered together (ORDER BY)" if self.plan.order_by and self.partials() is None else None
+
+    def arranging(self, by_time: bool = False) -> Arrange | None:
+        if isinstance(self.plan.window, SlidingWindow) and not by_time:
+            return partial(sort_by_times, columns=(0,))
+        return as_they_are
+
     def problems_of_early_rows(self) -> list[Problem]:
         if self.plan.having or self.plan.order_by:
             message = "early results of this query could be withdrawn by later events (HAVING or ORDER BY)"
@@ -187,6 +206,34 @@ class TrendLists(BoundTrends):
         base = self.base.append(pa.field(TRENDS, pa.float64())) if scope.counted else self.base
         known = not self.plan.having and self.plan.limit is None
         return Output(finish_batches(self.plan, batches, base, self.schema), trends if known else None)
+
+    def why_whole(self) -> str | None:
+        plan = self.plan
+        if plan.order_by:
+            return "rows are ordered together (ORDER BY)"
+        # How many trends there are is known before they are shown, but not of these.
+        uncounted = plan.match_conditions or plan.selection is not None or plan.complete
+        return "trends that HAVING leaves out count for max_trends" if plan.having and uncounted else None
+
+    def for_part(self, parts: int) -> Self:
+        return replace(self, detection=self.detection.share(parts))
+
+    def check_number(self, batches: Iterator[pa.RecordBatch], trends: int | None) -> Iterator[pa.RecordBatch]:
+        from trendweave.programs.trends.lists.listing import describe_too_many
+
+        most = self.detection.max_trends
+        if trends is not None and trends > most:
+            raise ExecutionError([describe_too_many(f"{trends:,}", most, self.plan)])
+
+        def count() -> Iterator[pa.RecordBatch]:
+            shown = 0
+            for batch in batches:
+                shown += batch.num_rows
+                if shown > most:
+                    raise ExecutionError([describe_too_many(f"more than {most:,}", most, self.plan)])
+                yield batch
+
+        return batches if trends is not None else count()
 
     def partials(self) -> PartialResults | None:
         """Rows come together by group where trends of several keys are chosen among; so none are merged."""
@@ -369,6 +416,9 @@ class ListedAggregates(TrendAggregates):
     @property
     def work(self) -> Work:
         return "trends"
+
+    def for_part(self, parts: int) -> Self:
+        return replace(self, detection=self.detection.share(parts))
 
     def aggregate(self, rows: pa.Table, scope: Scope = EVERYTHING) -> TaskResult:
         from trendweave.programs.trends.lists.listing import LOOKED_AT

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from trendweave.programs.operators.joins.sides import Sides, read_side_codes, re
 from trendweave.programs.operators.ordering import OrderedSide, order_side, order_ties
 from trendweave.programs.operators.steps import CarriedSteps, WaitingSteps
 from trendweave.programs.operators.windows.edges import in_steps
-from trendweave.programs.program import EVERYTHING, Output, Scope, Steps, TimeCut, Work
+from trendweave.programs.program import EVERYTHING, Arrange, Output, Scope, Steps, TimeCut, Work
 from trendweave.results.types import ResultColumn, column_type
 from trendweave.rows.codes import key_codes
 from trendweave.rows.dropped import Dropped
@@ -51,6 +52,8 @@ class WindowJoin(BoundOperator):
     sides: Sides
     windows: tuple[ActiveWindow, ActiveWindow]
     device: str = "cpu"
+    #: Pairs are looked for on all cores.
+    uses_cores = True
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -160,6 +163,13 @@ class WindowJoin(BoundOperator):
             return write_pairs(self.schema, self.plan.keys, self.prepared_sides, (left, right), places, scope.counted)
 
         return Output(chain.from_iterable(self.find(left, right).blocks(write, wanted)))
+
+    def for_part(self, parts: int) -> Self:
+        """On one core: a join would deal out its own pairs."""
+        return replace(self, device="cpu")
+
+    def arranging(self, by_time: bool = False) -> Arrange:
+        return self.arrange
 
     def arrange(self, rows: pa.Table) -> pa.Table:
         """Rows of several places in the order of rows of one: by time, then by the left event. Rows of one time and of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -21,7 +21,6 @@ from trendweave.programs.operators.steps import CountSteps, SliceFold
 from trendweave.programs.operators.windows.aggregates import (
     MeasuredColumn,
     SlicedColumn,
-    moving,
     read_column,
     write_aggregate,
 )
@@ -36,7 +35,18 @@ from trendweave.programs.operators.windows.edges import (
     time_windows,
 )
 from trendweave.programs.operators.windows.outputs import END, START, Asked, Outputs, read_outputs, result_columns
-from trendweave.programs.program import EVERYTHING, TRENDS, Output, Scope, Steps, TimeCut, Work
+from trendweave.programs.program import (
+    EVERYTHING,
+    TRENDS,
+    Arrange,
+    Output,
+    Scope,
+    Split,
+    Steps,
+    TimeCut,
+    Work,
+    as_they_are,
+)
 from trendweave.programs.steps import WindowedSteps
 from trendweave.results.types import Numbers, ResultColumn, column_type
 from trendweave.rows.closing import Closing
@@ -129,10 +139,11 @@ class WindowAggregates(BoundOperator):
 
     def write(self, rows: OrderedRows, edges: WindowEdges, counted: bool = False) -> pa.Table:
         """Result rows of windows, in order of their time, then of the start of the window, then of the key."""
-        means = moving(self.device, edges)
         values = self.aggregate(
             edges.high - edges.low,
-            lambda path: read_column(rows.table.column(self.columns[path]), rows.arrange, ".".join(path), means),
+            lambda path: read_column(
+                rows.table.column(self.columns[path]), rows.order, ".".join(path), edges, self.device
+            ),
         )
         return self.finish(rows, edges, values, counted)
 
@@ -175,6 +186,13 @@ class WindowAggregates(BoundOperator):
         arrays = [*map(_shown_key, keys), as_times(start, kind), last, moments, *outputs]
         fields = zip(arrays, self.schema, strict=True)
         return pa.table([array.cast(field.type) for array, field in fields], self.schema)
+
+    def split(self) -> Split:
+        """Sums of windows are exact, however rows are cut."""
+        return replace(super().split(), prefers_time=True)
+
+    def arranging(self, by_time: bool = False) -> Arrange:
+        return as_they_are if by_time else self.arrange
 
     def arrange(self, rows: pa.Table) -> pa.Table:
         """Result rows of several parts in the order of one; rows of one key and window stay in theirs."""
