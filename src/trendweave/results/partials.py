@@ -88,10 +88,10 @@ def merge(parts: list[Partials]) -> Partials:
     Returns:
         One entry per (window, group), ordered by both.
     """
-    # Small before they are put together, where many entries are of few windows and groups.
-    parts = [_merge_one(part) if part.window.size > _count_cells(part) else part for part in parts]
     if len(parts) == 1:
         return _merge_one(parts[0])
+    # Small before they are put together, where many entries are of few windows and groups.
+    parts = [_merge_one(part) if part.window.size > _count_cells(part) else part for part in parts]
     columns = [_join([part.components[i] for part in parts]) for i in range(len(parts[0].components))]
     window, group = (np.concatenate([getattr(part, name) for part in parts]) for name in ("window", "group"))
     return _merge_one(Partials(window, group, tuple(columns)))
@@ -127,8 +127,11 @@ def _merge_one(part: Partials) -> Partials:
         return part
     lowest, groups = int(part.window.min()), int(part.group.max()) + 1
     place, keys = present_codes((part.window - lowest) * groups + part.group)
-    merged = tuple(_merge_entries(column, place, keys.size) for column in part.components)
-    return Partials(keys // groups + lowest, keys % groups, merged)
+    # COUNT(*) is the number of trends again: what is the same is merged once.
+    which = [(column.kind, *map(id, (column.values, column.known, column.weight))) for column in part.components]
+    different = dict(zip(which, part.components, strict=True))
+    merged = {one: _merge_entries(column, place, keys.size) for one, column in different.items()}
+    return Partials(keys // groups + lowest, keys % groups, tuple(merged[one] for one in which))
 
 
 def _join(components: list[Component]) -> Component:

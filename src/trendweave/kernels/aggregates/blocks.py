@@ -30,17 +30,21 @@ def find_longest_overlap(first: np.ndarray, last: np.ndarray) -> int:
 
 def cut_blocks(rows: Rows, most_lanes: int) -> Blocks:
     """All blocks of at most `most_lanes` windows, counted from the first window of each segment."""
-    # Runs of rows of one segment that lie in the same windows, without those in none.
+    # Runs of rows of one segment that lie in the same windows, or in windows of one block, without those in none.
     first, last = rows.window_first, rows.window_last
-    begins = np.zeros(first.size + 1, bool)
-    begins[rows.segment_starts] = True
-    begins = begins[:-1]
-    opens = begins.copy()
-    begins[1:] |= (first[1:] != first[:-1]) | (last[1:] != last[:-1])
-    start = np.flatnonzero(begins)
-    end = np.append(start[1:], first.size)[: start.size]  # of no rows there is none
-    segment = np.flatnonzero(np.diff(rows.segment_starts))[np.cumsum(opens[start]) - 1]
-    first, last = first[start], last[start]
+    counts = np.diff(rows.segment_starts)
+    segment = np.flatnonzero(counts)
+    start = rows.segment_starts[segment]
+    end = start + counts[segment]
+    divided = last[end - 1] - first[start] >= most_lanes
+    if divided.any():
+        begins = np.repeat(divided, end - start)
+        begins[1:] &= (first[1:] != first[:-1]) | (last[1:] != last[:-1])
+        begins[start] = True
+        segment = np.repeat(segment, np.add.reduceat(begins, start, dtype=np.int64))
+        start = np.flatnonzero(begins)
+        end = np.append(start[1:], first.size)
+    first, last = first[start], last[end - 1]
     inside = first <= last
     if not inside.all():
         segment, start, end, first, last = (column[inside] for column in (segment, start, end, first, last))
