@@ -11,8 +11,8 @@ from benchmarks.device_cases import CASES
 from benchmarks.devices import devices, least_seconds
 from benchmarks.registry import ResultRow, workload
 from benchmarks.result_rows import at_most, duration
-from trendweave.devices.choosing import Choice
-from trendweave.runners.auto import choosing
+from trendweave.runners import auto
+from trendweave.runners.auto import Choice
 
 SIZES = (1 << 10, 1 << 14, 1 << 18)
 #: The time that "auto" takes, over that of the best device.
@@ -57,15 +57,15 @@ class _Chosen:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        real = choosing.choose_device
+        real = auto.choose_device
 
         def choose(*given: Any) -> Choice:
             choice = real(*given)
             self.last = choice.device
             return choice
 
-        choosing.choose_device = choose
+        auto.choose_device = choose
         try:
             yield
         finally:
-            choosing.choose_device = real
+            auto.choose_device = real

@@ -19,8 +19,8 @@ from trendweave.workload import Workload, workload
 
 if TYPE_CHECKING:
     __version__: str
-    from trendweave.calibrating import calibrate
     from trendweave.programs.shared.metrics import SharingMetrics
+    from trendweave.runners.auto import calibrate
     from trendweave.runners.incremental import Incremental, State
     from trendweave.runners.local import Batches
     from trendweave.runners.metrics import Metrics
@@ -73,7 +73,7 @@ _ON_DEMAND = {
     "PushSession": "runners.session",
     "SharingMetrics": "programs.shared.metrics",
     "State": "runners.incremental",
-    "calibrate": "calibrating",
+    "calibrate": "runners.auto",
     "package": "shipping",
     "plot": "showing",
     "read": "runners.spark.reading.events",

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from trendweave.devices.choosing import Choice
     from trendweave.devices.names import Device
     from trendweave.pictures.picture import Picture
     from trendweave.programs.program import Program
     from trendweave.rows.table_kinds.unknown_types import TypedQuery
+    from trendweave.runners.auto import Choice
     from trendweave.runners.given import Given
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
@@ -134,7 +134,7 @@ def _watch_tasks(spark: SparkSession, settings: Settings) -> None:
 
 def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     """Events of any kind as a table whose times are read, which fits; and how a result is handed back."""
-    from trendweave.rows.given_times.far_future import find_latest, warn_of_far_future
+    from trendweave.rows.given_times.far_future import warn_of_far_future
     from trendweave.rows.given_times.reading import read_times
     from trendweave.rows.tables import as_arrow
 
@@ -144,13 +144,8 @@ def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table,
         asked.check(table.schema)
     except DataError as error:
         raise _with_index(error, events) from None
-    find = find_latest
-    if settings.device == "threads":
-        from trendweave.runners.threads.latest import find_latest_in_threads
-
-        find = find_latest_in_threads
     for name in asked.time_columns:
-        warn_of_far_future(table.column(name), name, settings.times.unit, find)
+        warn_of_far_future(table.column(name), name, settings.times.unit)
     return table, give_back
 
 
@@ -180,9 +175,9 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
 
     def work_watched(program: Program, device: Device) -> _Found:
         def estimate() -> float | None:
-            from trendweave.runners.auto.choosing import estimate_seconds
+            from trendweave.runners.auto import estimate_seconds
 
-            return estimate_seconds(program, events, device)
+            return estimate_seconds(program, events.num_rows, device)
 
         with watching(settings.progress, f"{events.num_rows:,} events", events.num_rows, estimate):
             return work(program, device)
@@ -194,17 +189,16 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
 
             check_card(program)
         return work_watched(program, settings.device)
-    from trendweave.programs.program import is_shared
-    from trendweave.runners.auto.choosing import run_where_best
+    from trendweave.runners.auto import choose_device, run_on_best
 
     program = asked.bind(events.schema, replace(settings, device="cpu"))
 
     def run_there(device: Device) -> _Found:
         # On one core it is bound already; many queries at once are told their device by nobody but the place.
-        same = device == "cpu" or (device == "threads" and is_shared(program))
+        same = device == "cpu" or (device == "threads" and program.workload is not None)
         return work_watched(program if same else asked.bind(events.schema, replace(settings, device=device)), device)
 
-    return run_where_best(program, events, run_there)
+    return run_on_best(choose_device(program, events), run_there)
 
 
 def is_in_process(events: Any) -> bool:
@@ -214,13 +208,6 @@ def is_in_process(events: Any) -> bool:
     import pyarrow as pa
 
     return not isinstance(events, pa.Schema | Mapping)
-
-
-def explain_device(asked: Asked, events: Any, rows: int | None, options: Mapping[str, Any]) -> str:
-    """What each device is estimated to take for events, or for so many of which nothing is known."""
-    from trendweave.runners.auto.choosing import explain_device
-
-    return explain_device(estimate_devices(asked, events, rows, options))
 
 
 def explain_loops(asked: Asked, relaxed: Asked, events: Any, options: Mapping[str, Any]) -> str:
@@ -248,16 +235,16 @@ def explain_loops(asked: Asked, relaxed: Asked, events: Any, options: Mapping[st
     return explain_loops(relaxed.bind(table.schema, settings), table)
 
 
-def estimate_devices(asked: Asked, events: Any, rows: int | None, options: Mapping[str, Any]) -> Choice:
-    """The same as data."""
-    from trendweave.runners.auto.choosing import assume_device, choose_device
+def find_device(asked: Asked, events: Any, rows: int | None, options: Mapping[str, Any]) -> Choice:
+    """What device="auto" takes for events, or for so many of which nothing is known, and why."""
+    from trendweave.runners.auto import assume_device, choose_device
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.SCHEMA, options, None)
     if events is None:
         return assume_device([wish.plan for wish in asked.wishes()], rows or 0)
     table, _ = _read_here(asked, events, settings)
-    return choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table, closely=True)
+    return choose_device(asked.bind(table.schema, replace(settings, device="cpu")), table)
 
 
 def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Any:

@@ -142,14 +142,14 @@ class Query:
         loop: bool = False,
         **options: Unpack[Options],
     ) -> str:
-        """Explain the plan: what is computed, and how. For a store also the access path; with events also the estimated
-        time on each device.
+        """Explain the plan: what is computed, and how. For a store also the access path; with events also
+        the choice of device="auto".
 
         Args:
             format: "text", "mermaid" or "dot" (drawings of the template, or of the constraints between situations), or
                 "json"; or a `trendweave.EventStore`, whose indexes are used as in `run`.
-            events: A table of events, to estimate the time on each device and the choice of device="auto".
-            rows: A number of events, for the same estimates without a table.
+            events: A table of events, to show the choice of device="auto" and its reasons.
+            rows: A number of events, for the same without a table.
             time: With events, as in `run`.
             type: With events, as in `run`.
             loop: Return the loops that are generated for this query: Python text, as it is compiled for large tables,
@@ -171,7 +171,7 @@ class Query:
             return places.explain_on_store(self._asked(format, "time", AUTO), format, options)
         check_format(format)
         if events is not None or rows is not None:
-            return places.explain_device(self._asked(events, time, type), events, rows, options)
+            return "\n".join(places.find_device(self._asked(events, time, type), events, rows, options).tell())
         check_no_options(options)
         check_bound(self)
         from trendweave.planning.show import show_plan

@@ -205,7 +205,7 @@ class Workload(Mapping[str, Query]):
         **options: Unpack[Options],
     ) -> str:
         """Explain what the queries share, what not, and why. For a store also the access path; with events also the
-        estimated time on each device.
+        choice of device="auto".
 
         Args:
             format: "text", "mermaid" or "dot" (drawings of what is computed together), or "json"; or a
@@ -229,7 +229,7 @@ class Workload(Mapping[str, Query]):
             return places.explain_on_store(self._asked(format, "time", AUTO), format, options)
         check_format(format)
         if events is not None or rows is not None:
-            return places.explain_device(self._asked(events, time, type), events, rows, options)
+            return "\n".join(places.find_device(self._asked(events, time, type), events, rows, options).tell())
         check_no_options(options)
         check_all_bound(self.rules)
         from trendweave.sharing.show import show_sharing

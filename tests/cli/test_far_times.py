@@ -20,9 +20,9 @@ from rich.console import Console
 from tests.cli.command import trendweave
 from tests.cli.test_terminal import cells, terminal
 from tests.profiles import examples
-from trendweave.cli.answers import OneQuery
-from trendweave.cli.streams.live_view import LinesView, LiveView
-from trendweave.cli.terminal import print_table
+from trendweave.cli.answers import Answers
+from trendweave.cli.live_view import LinesView, LiveView
+from trendweave.cli.tables import print_table
 from trendweave.consoles import make_console
 from trendweave.pictures.times import write_far_times
 from trendweave.serve.worker.cells import write_rows
@@ -143,8 +143,8 @@ def test_terminals_and_pages() -> None:
 def test_streams() -> None:
     tables = [pa.table({"t": far(one), "n": [1]}) for one in ("2024-01-01 00:00:00", AFTER)]
     out = io.StringIO()
-    lines = LinesView(out, Console(file=io.StringIO()), OneQuery(("t",)), time_is_number=False)
-    live = LiveView(Console(file=io.StringIO()), "far", OneQuery(("t",)), time_is_number=False)
+    lines = LinesView(out, Console(file=io.StringIO()), Answers({"": ("t",)}), time_is_number=False)
+    live = LiveView(Console(file=io.StringIO()), "far", Answers({"": ("t",)}), time_is_number=False)
     drawn = io.StringIO()
     for table in tables:
         lines.show_rows(table)

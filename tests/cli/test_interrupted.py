@@ -11,10 +11,9 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tests.cli.command import trendweave
-from trendweave.cli import run_files, spark_session
+from trendweave.cli import spark_files, spark_session
 from trendweave.cli.failure import Failure
-from trendweave.cli.interrupted import telling_interrupts
-from trendweave.cli.spark_session import explain_spark_errors
+from trendweave.cli.spark_session import explain_spark_errors, telling_interrupts
 
 
 @pytest.fixture(autouse=True)
@@ -51,13 +50,13 @@ def test_without_ctrl_c_a_cancelled_job_is_a_failure() -> None:
 def test_a_command_ends_with_130_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     started = MagicMock()
 
-    def run_on_spark(*_: object) -> None:
+    def compute_on_spark(*_: object) -> None:
         with spark_session.session("local", {}, progress=False), spark_session.explain_spark_errors():
             collect()
 
     monkeypatch.setattr(spark_session, "SparkSession", started)
     monkeypatch.setattr(spark_session, "_prepare_environment", lambda *_: None)
-    monkeypatch.setattr(run_files, "run_on_spark", run_on_spark)
+    monkeypatch.setattr(spark_files, "compute_on_spark", compute_on_spark)
     done = trendweave("run", "-q", "PATTERN A+", "--events", "a.parquet", "--runner", "spark")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
     builder = started.builder.master.return_value

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from trendweave.cli.answers import OneQuery
-from trendweave.cli.streams.live_view import Counts, LinesView, LiveView, MicroBatch
+from trendweave.cli.answers import Answers
+from trendweave.cli.live_view import Counts, LinesView, LiveView, MicroBatch
 
 #: Of a stream of JSON files: ten events and a broken line; ten events, a row without a time and one without a type; a
 #: late event and one that closes windows; a micro-batch without events that closes them; and a trigger without work.
@@ -75,7 +75,7 @@ def test_nothing_yet() -> None:
 
 def test_lines_for_programs() -> None:
     out, errors = io.StringIO(), io.StringIO()
-    view = LinesView(out, Console(file=errors, width=40), OneQuery(("window_start", "k")), time_is_number=False)
+    view = LinesView(out, Console(file=errors, width=40), Answers({"": ("window_start", "k")}), time_is_number=False)
     view.show_rows(pa.table({"window_start": [datetime(2024, 1, 1, tzinfo=UTC)], "k": ["[x]"], "count": [2**60]}))
     for batch in batches():
         view.show_progress(batch)
@@ -97,7 +97,7 @@ def lines(view: LiveView) -> list[str]:
 
 
 def test_the_live_view_shows_counts_and_the_latest_rows(console: Console) -> None:
-    view = LiveView(console, "events to [console]", OneQuery(("window_start", "k")), time_is_number=True)
+    view = LiveView(console, "events to [console]", Answers({"": ("window_start", "k")}), time_is_number=True)
     assert "events to [console]: starting, 0:00; Ctrl-C stops" in lines(view)[0]
     view.show_rows(pa.table({"window_start": range(50), "k": ["[bold]"] * 50, "count": range(50)}))
     view.show_progress(batches()[0])
@@ -115,7 +115,7 @@ def test_the_live_view_shows_counts_and_the_latest_rows(console: Console) -> Non
 
 
 def test_an_early_row_gives_way_to_the_next_of_its_window(console: Console) -> None:
-    view = LiveView(console, "early", OneQuery(("window_start",)), time_is_number=True)
+    view = LiveView(console, "early", Answers({"": ("window_start",)}), time_is_number=True)
     view.show_rows(pa.table({"window_start": [0, 10], "count": [1, 2]}))
     view.show_rows(pa.table({"window_start": [0], "count": [7]}))
     rows = [line.split("│")[1:3] for line in lines(view) if line.startswith("│")]

@@ -61,11 +61,11 @@ def test_what_would_be_done_is_told(events: str) -> None:
     assert "on a stream all events meet by: machine" in of_events.stdout
 
 
-def test_devices_are_estimated_for_files(events: str) -> None:
+def test_devices_are_told_for_files(events: str) -> None:
     told = trendweave("pipe", MEANS, "--events", events, "--explain", "--device", "auto").stdout
 
     assert f"device: cpu, of {EVENTS.num_rows} events" in told
-    assert "  cpu (one core): about" in told
+    assert "  cpu (one core): for fewer events" in told
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from rich.console import Console
 
 from tests.cli.command import trendweave, trendweave_process
-from trendweave import query
 from trendweave.cli.files import find_files, read_table, read_tables, write_table
-from trendweave.cli.run_files import FileRun, run_in_process
+from trendweave.cli.running import Run
 from trendweave.errors import DataError
 
 EVENTS = pa.table({"t": [1, 2, 3, 11], "kind": ["A", "A", "B", "A"], "x": [3, 2, 1, 0]})
@@ -146,10 +144,10 @@ def test_in_csv_an_empty_cell_is_null(tmp_path: Path) -> None:
 )
 def test_a_result_without_a_place_is_told_before_the_work(tmp_path: Path, out: str, said: str) -> None:
     (tmp_path / "folder.csv").mkdir()
-    asked = FileRun(query(QUERY), [f"{tmp_path}/none.parquet"], f"{tmp_path}/{out}", "t", "kind", "decimal")
+    asked = Run(text=QUERY, events=["s3://none.parquet"], runner="local", out=f"{tmp_path}/{out}")
     # The events are not there either, but they would be looked for later.
     with pytest.raises(DataError, match=f"TW308: .*{said}"):
-        run_in_process(asked, Console(stderr=True))
+        asked.run()
 
 
 # How the command is called

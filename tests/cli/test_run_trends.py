@@ -13,7 +13,7 @@ import pytest
 from tests.cli.command import trendweave
 from trendweave import query
 from trendweave.cli.files import write_table
-from trendweave.cli.trend_text import write_lists_as_text
+from trendweave.cli.tables import write_lists_as_text
 from trendweave.pictures.trends import MOST_GROUPS, MOST_TRENDS, draw_trends
 
 #: What one trend lists, as a line of CSV.

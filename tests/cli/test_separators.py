@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql.types import StructType
 
 from tests.cli.command import trendweave
-from trendweave.cli.spark_files import escape_path, read_events
-from trendweave.cli.spark_separators import find_csv_options
-from trendweave.cli.streams import sources
+from trendweave.cli import spark_streams
+from trendweave.cli.spark_files import escape_path, find_csv_options, read_events
+from trendweave.cli.stream import Stream
 
 QUERY = "RETURN COUNT(*) PATTERN A a+ WITHIN 10 s SLIDE 10 s"
 TEXT = "time;type;x\n1;A;2,5\n2;A;3,5\n"
@@ -44,14 +44,15 @@ def separator_of(folder: Path) -> str:
 
 def test_spark_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Both need a session.
-    monkeypatch.setattr(sources, "read_schema", lambda _: StructType([]))
-    monkeypatch.setattr(sources, "_drop_unreadable", lambda events: events)
+    monkeypatch.setattr(spark_streams, "read_schema", lambda _: StructType([]))
+    monkeypatch.setattr(spark_streams, "_drop_unreadable", lambda events: events)
     spark = MagicMock()
     for place in (folder / "e.csv", folder):
         read_events(spark, "csv", [escape_path(place)])
         assert spark.read.format().options.call_args.kwargs["sep"] == separator_of(folder)
-    source = sources.FileSource(str(folder), "csv", "time bigint, type string, x string", {})
-    source.read(spark)
+    columns = "time bigint, type string, x string"
+    given = Stream(from_="files", checkpoint="c", events=str(folder), format="csv", schema=columns)
+    spark_streams.read_events(given, spark)
     assert options_of(spark)["sep"] == separator_of(folder)
 
 

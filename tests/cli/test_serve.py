@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import trendweave
+from trendweave.cli.commands import read_stores
 from trendweave.cli.failure import Failure
-from trendweave.cli.serve_command import read_stores
 
 
 def test_stores_have_names(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trendweave.cli.spark_messages import find_worker_message
+from trendweave.cli.spark_session import find_worker_message
 
 _BEFORE = """Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times, most recent failure:
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):

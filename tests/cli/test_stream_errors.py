@@ -7,7 +7,7 @@ from pyspark.errors import PySparkException
 
 from trendweave.cli.failure import Failure
 from trendweave.cli.spark_session import explain_spark_errors
-from trendweave.cli.streams.running import explain_stream_errors
+from trendweave.cli.spark_streams import explain_stream_errors
 
 HEAD = "[STREAM_FAILED] Query [id = 1-2, runId = 3-4] terminated with exception: "
 TAIL = " SQLSTATE: 39000 SQLSTATE: XXKST\n=== Streaming Query ===\nIdentifier: [id = 1-2]\nError: not this\n"

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.spark
     ],
 )
 def test_keys(spark: SparkSession, query: str, chosen: tuple[str, ...], expected: list[str] | None) -> None:
-    from trendweave.cli.streams.keys import make_keys
+    from trendweave.cli.spark_streams import make_keys
 
     asked = trendweave.query(query)
     group = ["company"] if query is GROUPED else []
@@ -46,7 +46,7 @@ def test_keys(spark: SparkSession, query: str, chosen: tuple[str, ...], expected
 
 
 def test_keys_of_many_queries_have_the_groups_of_each(spark: SparkSession) -> None:
-    from trendweave.cli.streams.keys import make_keys
+    from trendweave.cli.spark_streams import make_keys
 
     schema = pa.schema({"time": pa.int64(), "type": pa.string(), "company": pa.string()})
     asked = trendweave.workload({"a": GROUPED, "b": ALL, "c": GROUPED.replace("S+", "S{2,}")})
@@ -64,23 +64,24 @@ def test_keys_of_intervals_are_what_is_returned_of_the_partition() -> None:
         "RETURN patient, COUNT(F) AS n"
     )
     rows = asked.run(pa.table({"time": [1], "patient": ["P"], "x": [1]}))
-    assert describe_answers(asked, rows, "time", None).groups == ("patient",)
+    assert describe_answers(asked, rows, "time", None).groups == {"": ("patient",)}
 
 
 def test_records_have_a_key_and_a_value(spark: SparkSession) -> None:
-    from trendweave.cli.streams.sources import TopicSink
+    from trendweave.cli.spark_streams import make_writer
+    from trendweave.cli.stream import Stream
 
     asked = trendweave.query("RETURN value, COUNT(*) AS n PATTERN R+ GROUP-BY value WITHIN 10 s SLIDE 10 s")
     events = spark.readStream.format("rate").load().withColumnRenamed("timestamp", "time")
     with settings(spark, sql_streaming_stateStore_providerClass=ROCKSDB):
         rows = asked.run(events, type=None, watermark="1 second", buckets=2)
-    sink = TopicSink(servers="127.0.0.1:1", topic="rows", options={})
-    writer = sink.make_writer(rows, describe_answers(asked, rows, "time", None))
+    given = Stream(from_="files", checkpoint="c", to="kafka", servers="127.0.0.1:1", out_topic="rows")
+    writer = make_writer(given, rows, describe_answers(asked, rows, "time", None))
     assert writer._df.dtypes == [("key", "string"), ("value", "string")]
 
 
 def test_a_key_of_no_column(spark: SparkSession) -> None:
-    from trendweave.cli.streams.keys import make_keys
+    from trendweave.cli.spark_streams import make_keys
 
     asked = trendweave.query(GROUPED)
     rows = asked.run(spark.createDataFrame([], COLUMNS))

@@ -12,8 +12,8 @@ import pytest
 
 from tests.cli.command import trendweave
 from trendweave import query, workload
-from trendweave.cli.run_files import FileRun, print_result
-from trendweave.cli.terminal import print_table
+from trendweave.cli.running import Run
+from trendweave.cli.tables import print_table
 from trendweave.consoles import make_console
 
 #: Codes of emoji, markup, and backslashes before it.
@@ -50,7 +50,7 @@ def test_rows_of_a_query() -> None:
     counting = query("RETURN k, COUNT(*) PATTERN A a GROUP-BY k WITHIN 10 s SLIDE 10 s")
     events = pa.table({"time": list(range(len(TEXTS))), "type": ["A"] * len(TEXTS), "k": TEXTS})
     with terminal() as shown:
-        print_result(FileRun(counting, [], "-", "time", "type", "int64", None), counting.run(events), "type")
+        Run(runner="local").write(counting, counting.run(events), events, None)
     assert sorted(row[2] for row in cells(shown.getvalue())) == sorted(TEXTS)
 
 
@@ -58,7 +58,7 @@ def test_names_of_queries() -> None:
     both = workload({"a:x:[b]": "RETURN COUNT(*) PATTERN A a", "b": "RETURN COUNT(*) PATTERN A a"})
     events = pa.table({"time": [1], "type": ["A"]})
     with terminal() as shown:
-        print_result(FileRun(both, [], "-", "time", "type", "int64", None), both.run(events), "type")
+        Run(runner="local").write(both, both.run(events), events, None)
     assert "a:x:[b] ─" in shown.getvalue()
 
 

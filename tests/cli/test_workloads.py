@@ -6,6 +6,7 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pytest
@@ -15,13 +16,13 @@ from typer import BadParameter
 from tests.cli.command import trendweave
 from tests.cli.test_live_view import RECORDED, lines
 from trendweave import Query, Workload, query, workload
-from trendweave.cli import run_files
-from trendweave.cli.answers import ManyQueries, describe_answers
+from trendweave.cli import running
+from trendweave.cli.answers import Answers, describe_answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import read_table, write_table
-from trendweave.cli.options import Sharing, choose_type_column, load_queries, read_sharing
-from trendweave.cli.run_files import FileRun, check_show, run_in_process
-from trendweave.cli.streams.live_view import ROWS, LinesView, LiveView, MicroBatch
+from trendweave.cli.live_view import ROWS, LinesView, LiveView, MicroBatch
+from trendweave.cli.options import choose_type_column
+from trendweave.cli.running import Run
 from trendweave.errors import DataError, LanguageError
 
 EVENTS = pa.table({"t": [1, 2, 3, 11], "kind": ["A", "A", "B", "A"], "x": [3, 2, 1, 0]})
@@ -43,13 +44,14 @@ def rules(tmp_path: Path) -> Path:
     return tmp_path / "rules"
 
 
-def ask(rules: Path, out: str = "-", sharing: str | None = None) -> FileRun:
+def run(rules: Path, out: str = "-", sharing: Literal["always"] | None = None) -> None:
     events = [str(rules.parent / "events.parquet")]
-    return FileRun(load_queries(str(rules)), events, out, "t", "kind", "int64", None, sharing)  # type: ignore[arg-type]
+    given = {"time": "t", "type": "kind", "numbers": "int64", "runner": "local"}
+    Run(file=str(rules), events=events, out=out, sharing=sharing, **given).run()  # type: ignore[arg-type]
 
 
-def run(asked: FileRun) -> None:
-    run_in_process(asked, Console(file=io.StringIO()))
+def load(path: Path, sharing: Literal["auto", "always"] | None = None) -> Query | Workload:
+    return Run(file=str(path), sharing=sharing).load()
 
 
 def alone(name: str) -> pa.Table:
@@ -124,14 +126,14 @@ def test_files_of_rules_and_files_with_one_query(rules: Path, tmp_path: Path) ->
     (tmp_path / "rules.json").write_text(json.dumps(RULES), encoding="utf-8")
     (tmp_path / "rules.yaml").write_text(json.dumps(RULES), encoding="utf-8")
     for name in ("rules.json", "rules.yaml"):
-        made = load_queries(str(tmp_path / name))
+        made = load(tmp_path / name)
         assert isinstance(made, Workload)
         assert made.names == tuple(RULES)
-    assert isinstance(load_queries(str(rules / "count.tw")), Query)
+    assert isinstance(load(rules / "count.tw"), Query)
     with pytest.raises(LanguageError, match=r"holds no \.tw files"):
-        load_queries(str(make_empty(tmp_path)))
+        load(make_empty(tmp_path))
     with pytest.raises(BadParameter):
-        load_queries(str(tmp_path / "none.yaml"))
+        load(tmp_path / "none.yaml")
 
 
 def make_empty(folder: Path) -> Path:
@@ -140,36 +142,36 @@ def make_empty(folder: Path) -> Path:
 
 
 def test_sharing_is_for_many(rules: Path) -> None:
-    assert read_sharing(load_queries(str(rules)), Sharing.always) == "always"
-    assert read_sharing(load_queries(str(rules / "count.tw")), None) is None
+    assert isinstance(load(rules, "always"), Workload)
+    assert isinstance(load(rules / "count.tw"), Query)
     with pytest.raises(BadParameter, match="has no meaning with one query"):
-        read_sharing(load_queries(str(rules / "count.tw")), Sharing.auto)
+        load(rules / "count.tw", "auto")
 
 
 @pytest.mark.parametrize(
     ("folder", "ending"), [("out", ".parquet"), ("out.csv/", ".csv"), ("out.json/", ".json"), ("out.arrow/", ".arrow")]
 )
 def test_a_file_per_query_of_every_kind(rules: Path, tmp_path: Path, folder: str, ending: str) -> None:
-    run(ask(rules, f"{tmp_path}/{folder}"))
+    run(rules, f"{tmp_path}/{folder}")
     found = read_table(tmp_path / folder / f"count{ending}")
     assert [list(row.values()) for row in found.to_pylist()] == [[0, 10, 3]]
     assert (tmp_path / folder / "deep" / f"trends{ending}").is_file()
     with pytest.raises(DataError, match="it is there already"):
-        run(ask(rules, f"{tmp_path}/{folder}"))
+        run(rules, f"{tmp_path}/{folder}")
 
 
 def test_one_file_for_all(rules: Path, tmp_path: Path) -> None:
-    asked = ask(rules, f"{tmp_path}/all.parquet", "always")
-    run(asked)
+    run(rules, f"{tmp_path}/all.parquet", "always")
     found = read_table(tmp_path / "all.parquet")
     assert found.column_names[0] == "query"
-    assert isinstance(asked.asked, Workload)
+    asked = load(rules)
+    assert isinstance(asked, Workload)
     for name in RULES:
-        assert asked.asked.rows(found, name, "t", "kind").to_pylist() == alone(name).to_pylist()
+        assert asked.rows(found, name, "t", "kind").to_pylist() == alone(name).to_pylist()
 
 
 def test_a_pipe_gets_one_csv_for_all(rules: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    run(ask(rules))
+    run(rules)
     head, *rows = capfd.readouterr().out.splitlines()
     assert head.startswith('"query","window_start","window_end","count","length","events","name","start","end"')
     assert rows[0].startswith('"count",0,10,3,')
@@ -179,8 +181,8 @@ def test_a_pipe_gets_one_csv_for_all(rules: Path, capfd: pytest.CaptureFixture[s
 def test_a_terminal_gets_a_table_per_query(rules: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = io.StringIO()
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(run_files, "make_console", lambda: Console(file=shown, width=80, color_system=None))
-    run(ask(rules))
+    monkeypatch.setattr(running, "make_console", lambda: Console(file=shown, width=80, color_system=None))
+    run(rules)
     text = shown.getvalue()
     assert [name for name in sorted(RULES) if f"{name} ─" in text] == sorted(RULES)
     assert text.count("window_start") == 2
@@ -188,7 +190,9 @@ def test_a_terminal_gets_a_table_per_query(rules: Path, monkeypatch: pytest.Monk
 
 def test_pictures_are_of_one_query(rules: Path, tmp_path: Path) -> None:
     with pytest.raises(Failure, match="--show draws the result of one query"):
-        check_show(FileRun(load_queries(str(rules)), [], "-", "t", "kind", "int64", tmp_path / "page.html"))
+        Run(
+            file=str(rules), events=[str(tmp_path / "events.parquet")], runner="local", show=tmp_path / "page.html"
+        ).run()
 
 
 def test_the_type_column_of_many() -> None:
@@ -201,7 +205,7 @@ def test_the_type_column_of_many() -> None:
 
 # While a stream runs
 
-ANSWERS = ManyQueries({"few": ("start",), "[many]": ("start",)}, {"few": ("start", "n"), "[many]": ("start", "m")})
+ANSWERS = Answers({"few": ("start",), "[many]": ("start",)}, {"few": ("start", "n"), "[many]": ("start", "m")})
 ROWS_OF_BOTH = pa.table(
     {"query": ["few", "[many]", "[many]"], "start": [0, 10, 0], "n": [5, None, None], "m": [None, 7, 8]}
 )
@@ -252,7 +256,7 @@ def test_the_live_view_shows_rows_and_rates_per_query() -> None:
 
 def test_the_live_view_of_hundreds_of_queries_fits_a_terminal() -> None:
     names = [f"rule {number}" for number in range(90)]
-    answers = ManyQueries(dict.fromkeys(names, ("start",)), dict.fromkeys(names, ("start", "n")))
+    answers = Answers(dict.fromkeys(names, ("start",)), dict.fromkeys(names, ("start", "n")))
     console = Console(file=io.StringIO(), force_terminal=True, width=100, height=30, color_system=None)
     view = LiveView(console, "events to console", answers, time_is_number=True)
     view.show_rows(pa.table({"query": names, "start": range(90), "n": range(90)}))

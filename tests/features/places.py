@@ -27,7 +27,7 @@ from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import WholeInput
 from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.operators.joins import finding as joins_in_threads
-from trendweave.runners.threads import preparing
+from trendweave.runners.threads import dealing
 from trendweave.runners.threads import run as threads
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def on_threads(text: str, events: Events, **options: Any) -> list[Row]:
 def dealing_everything_out(cores: int = 3) -> Iterator[None]:
     """Inside, there are so many cores, and one row is worth a thread."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(preparing, "LEAST_ROWS", 1)
+        patch.setattr(dealing, "LEAST_ROWS", 1)
         patch.setattr(threads, "count_cores", lambda: cores)
         patch.setattr(joins_in_threads, "_FEW", 1)
         patch.setattr(joins_in_threads, "count_cores", lambda: cores)

@@ -249,5 +249,5 @@ def test_sums_of_floats_beyond_all_floats(card: SimulatedCard, largest):
     values = np.where(codes % 7 == 3, largest, codes / 8)
     values[codes % 11 == 0] *= -1
     conditions = [Condition((Comparison(codes, "!=", codes),))]
-    measured = [Aggregate("avg", 1, values), Aggregate("sum", 1, values, codes % 2 == 0), Aggregate("min", 1, values)]
+    measured = [Aggregate("sum", 1, values), Aggregate("sum", 1, values, codes % 2 == 0), Aggregate("min", 1, values)]
     check_same(entry.aggregate(card, rows, ONE, conditions, measured), aggregate(rows, ONE, conditions, measured))

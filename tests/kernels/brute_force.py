@@ -98,8 +98,6 @@ def fold(case, found, aggregate):
         return sum(Fraction(values[r]) for r in rows)
     if not rows:
         return None
-    if kind == "avg":
-        return sum(Fraction(values[r]) for r in rows) / len(rows)
     return (min if kind == "min" else max)(values[r] for r in rows)
 
 

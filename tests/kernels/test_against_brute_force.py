@@ -39,7 +39,7 @@ def as_dict(results, kinds):
 def same_number(kind, ours, truth, exact):
     if truth is None or ours is None:
         return truth is None and ours is None
-    if exact and kind != "avg" and not isinstance(ours, float):
+    if exact and not isinstance(ours, float):
         return int(ours) == truth
     return math.isclose(float(ours), float(truth), rel_tol=1e-9, abs_tol=1e-3 if not exact else 1e-6)
 

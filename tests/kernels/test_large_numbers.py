@@ -7,6 +7,7 @@ from tests.kernels import brute_force
 from tests.kernels.forced import aggregate
 from trendweave.kernels import Aggregate, Comparison, Condition, CountTooLargeError, Rows, Template
 from trendweave.kernels.aggregates import passes
+from trendweave.kernels.aggregates.exact_numbers import average_floats
 
 pytestmark = pytest.mark.usefixtures("large_whole_numbers")
 
@@ -24,13 +25,14 @@ def one_window(count, letters=None):
 def test_kleene_plus_at_every_border(count, force_way):
     # PATTERN A+: 2^n - 1 trends, each event in 2^(n-1) of them
     values = np.arange(count) - 7
-    wanted = [Aggregate("count", 1), Aggregate("sum", 1, values), Aggregate("avg", 1, values / 4)]
+    wanted = [Aggregate("count", 1), Aggregate("sum", 1, values), Aggregate("sum", 1, values / 4)]
     results = aggregate(one_window(count), KLEENE, None, wanted, force_way=force_way)
     each = 2 ** (count - 1)
     assert int(results.count[0]) == 2**count - 1
     assert int(results.aggregates[0][0]) == count * each
     assert int(results.aggregates[1][0]) == int(values.sum()) * each
-    assert results.aggregates[2][0] == pytest.approx(values.sum() / 4 / count)
+    average = average_floats(results.aggregates[2], results.aggregates[0])
+    assert average[0] == pytest.approx(values.sum() / 4 / count)
     assert results.count.dtype == (np.int64 if count < 64 else object)
 
 
@@ -51,14 +53,13 @@ def test_sums_of_extreme_values(value, force_way):
 def test_sums_of_floats_beyond_float_range(scale):
     count = 1500
     values = (np.arange(count) % 7 - 3) * scale
-    results = aggregate(one_window(count), KLEENE, None, [Aggregate("avg", 1, values), Aggregate("sum", 1, values)])
-    assert results.aggregates[0][0] == pytest.approx(values.mean(), rel=1e-9)
-    assert results.valid[0][0]
+    results = aggregate(one_window(count), KLEENE, None, [Aggregate("count", 1), Aggregate("sum", 1, values)])
+    assert average_floats(*results.aggregates[::-1])[0] == pytest.approx(values.mean(), rel=1e-9)
 
 
 def test_average_of_zeros_over_more_trends_than_floats_can_count():
-    results = aggregate(one_window(1500), KLEENE, None, [Aggregate("avg", 1, np.zeros(1500))])
-    assert results.aggregates[0][0] == 0.0
+    results = aggregate(one_window(1500), KLEENE, None, [Aggregate("count", 1), Aggregate("sum", 1, np.zeros(1500))])
+    assert average_floats(*results.aggregates[::-1])[0] == 0.0
 
 
 ENOUGH = 1400  # rows of A+, of which even two per tick have more trends than the largest float

@@ -108,7 +108,7 @@ def test_dense_cases(seed, floats, force_way):
     given_ = arguments(case)
     values = np.array(case["values"], np.int64)
     given_["aggregates"] = [
-        Aggregate("sum", 0, values), Aggregate("count", 0), Aggregate("max", 0, values), Aggregate("avg", 0, values / 4)
+        Aggregate("sum", 0, values), Aggregate("count", 0), Aggregate("max", 0, values), Aggregate("sum", 0, values / 4)
     ][: rng.integers(0, 5)]  # fmt: skip
     check(given_, draw_queries(rng, given_["template"]), rng, "float64" if floats else "exact", force_way)
 

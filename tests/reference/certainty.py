@@ -63,17 +63,19 @@ def _complete(query: Query, rows: list[Row], found: list[Found], watermark: floa
         if can_begin_with_not(pattern):
             return last + within <= watermark
         if query.strategy == ANY_MATCH:
-            return first + within <= watermark
+            ended = not goes_on_after_its_end(pattern, False, one.trend[-1][1]) and len(one.trend) <= LONGEST_TREND
+            return ended or first + within <= watermark
         return not any(rows[index]["time"] <= first for index in open_beginnings[one.partition])
 
     return [one for one in complete_trends(found) if stays(one)]
 
 
 @lru_cache(maxsize=4096)
-def goes_on_after_its_end(pattern: Pattern, contiguous: bool) -> bool:
-    """Can a trend be part of a longer one that has a later event than its last?"""
+def goes_on_after_its_end(pattern: Pattern, contiguous: bool, last: str | None = None) -> bool:
+    """Can a trend, or one that ends with a variable, be part of a longer one that has a later event than its last?"""
     spelled = words(pattern, LONGEST_WORD) - {()}
-    return any(not spelled.isdisjoint(_parts(word[:-1], contiguous)) for word in spelled)
+    held = {word for word in spelled if last is None or word[-1] == last}
+    return any(not held.isdisjoint(_parts(word[:-1], contiguous)) for word in spelled)
 
 
 def _parts(word: Word, contiguous: bool) -> set[Word]:

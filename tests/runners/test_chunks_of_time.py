@@ -15,9 +15,7 @@ from tests.runners.test_threads import Watched, in_some_order, watched
 from trendweave import operators as ops
 from trendweave.programs.program import TimeCut
 from trendweave.rows.times import time_type
-from trendweave.runners.threads.dealing import _share_out
-from trendweave.runners.threads.dealing_time import _Chunks, _Timed
-from trendweave.runners.threads.preparing import LEAST_ROWS, count_parts
+from trendweave.runners.threads.dealing import LEAST_ROWS, _Chunks, _share_out, _Timed, count_parts
 
 __all__ = ["watched"]
 TIMES = st.lists(st.lists(st.integers(-20, 40), min_size=1, max_size=12), min_size=1, max_size=4)

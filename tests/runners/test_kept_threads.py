@@ -20,7 +20,6 @@ from trendweave.devices.daemon_threads import DaemonThreads
 from trendweave.devices.pool import Pool, _Kept, is_in_pool
 from trendweave.programs.operators.joins import finding
 from trendweave.runners.threads import run as threads
-from trendweave.runners.threads.latest import find_latest_in_threads
 
 CORES = 3
 
@@ -182,17 +181,6 @@ if not child:
 assert os.waitpid(child, 0)[1] == 0
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
-
-
-@pytest.mark.parametrize("values", [[], [None], [3, None, 9, 4, None, 1], [None, None, None, 5]])
-def test_the_latest_time_of_all_slices(values: list[int | None], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trendweave.runners.threads.latest._LARGE_SLICES", 1)
-    monkeypatch.setattr("trendweave.runners.threads.latest.count_cores", lambda: CORES)
-    known = [value for value in values if value is not None]
-    with dealing_everything_out(CORES):
-        assert find_latest_in_threads(pa.chunked_array([values], pa.int64())) == max(known, default=None)
-        floats = pa.chunked_array([values, [float("nan")]], pa.float64())
-        assert known == [] or find_latest_in_threads(floats) == max(known)
 
 
 def test_columns_that_one_core_reads_as_they_are_stay_there(monkeypatch: pytest.MonkeyPatch) -> None:

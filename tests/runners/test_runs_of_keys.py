@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 from tests.profiles import examples
-from trendweave.runners.threads import runs
-from trendweave.runners.threads.runs import Runs, cut_runs
+from trendweave.runners.threads import dealing
+from trendweave.runners.threads.dealing import Runs, cut_runs
 
 
 @pytest.fixture(autouse=True)
 def _short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "_LENGTH", 1)
+    monkeypatch.setattr(dealing, "_LENGTH", 1)
 
 
 def hashes(*keys: int) -> np.ndarray:
@@ -41,7 +41,7 @@ def test_a_run_goes_on_in_the_next_slice() -> None:
 
 
 def test_short_runs_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "_LENGTH", 16)
+    monkeypatch.setattr(dealing, "_LENGTH", 16)
     assert Runs.of(np.arange(100, dtype=np.uint64)) is None
     assert Runs.of(np.repeat(np.arange(10, dtype=np.uint64), 20)) is not None
     assert Runs.of(hashes(*[5] * 40)) is not None

@@ -14,8 +14,9 @@ import pytest
 import trendweave
 from tests.features.places import dealing_everything_out
 from trendweave.errors import ExecutionError, Problem, TrendweaveError
+from trendweave.programs.trends.program import TrendLists
 from trendweave.runners.threads import run as threads
-from trendweave.runners.threads.deal import Deal
+from trendweave.runners.threads.dealing import Deal
 
 ROWS = 400
 _DRAW = np.random.default_rng(20)
@@ -206,18 +207,17 @@ def test_a_part_that_needs_too_much_memory_is_left_to_one_core(
     def fail(program: Any, parts: int) -> Any:
         raise ExecutionError([Problem("TW413", "trends need more memory than allowed", "give more")])
 
-    monkeypatch.setattr(threads, "for_part", fail)
+    monkeypatch.setattr(TrendLists, "for_part", fail)
     assert query.run(EVENTS, device="threads").equals(wanted)
 
 
 def test_memory_is_shared_out() -> None:
     from trendweave.programs.bind import bind
-    from trendweave.programs.trends.program import TrendLists
     from trendweave.runners.options import Settings
 
     plan = trendweave.query(QUERIES["trends"][0]).plan
     program = bind(plan, EVENTS.schema, "time", "type", Settings())
-    part = threads.for_part(program, 4)
+    part = program.for_part(4)
     assert isinstance(program, TrendLists)
     assert isinstance(part, TrendLists)
     assert part.detection.memory == program.detection.memory // 4

@@ -12,7 +12,6 @@ from trendweave.operators.binding import Asked
 from trendweave.programs.operators.chain import ChainedRows
 from trendweave.programs.operators.joins.program import WindowJoin
 from trendweave.runners.options import Settings
-from trendweave.runners.threads.fitness import for_part
 
 __all__ = ["watched"]
 MEANS = "AVG(v) AS mean, COUNT(*), SUM(f) AS total, MAX(g) AS most"
@@ -63,7 +62,7 @@ def test_no_rows(watched: Watched) -> None:
 def test_a_part_of_a_chain_has_one_core() -> None:
     chain = ops.filter("f < 0.5") | JOIN
     program = Asked(chain.operators, "time", None).bind(EVENTS.schema, Settings(device="threads"))
-    part = for_part(program, 2)
+    part = program.for_part(2)
     assert isinstance(part, ChainedRows)
     (stage,) = part.stages
     assert isinstance(stage.program, WindowJoin)

@@ -124,6 +124,12 @@ KINDS = {
         "WHERE [k] WITHIN 9 seconds",
         "9 seconds after the first event of a match, because a longer one that holds it may go on with B",
     ),
+    "complete, optional end": (
+        "A.time",
+        "SEQ(A, B, C?)",
+        "WHERE [k] WITHIN 9 seconds",
+        "at the end of a match, or 9 seconds after its first event where a longer one that holds it may go on with C",
+    ),
     "complete, Kleene end, contiguous": (
         "A.time",
         "SEQ(A, B+)",
@@ -217,6 +223,11 @@ def delays(said: str, found: list[tuple[int, dict[str, Any]]]) -> tuple[list[int
     seconds = int(next(iter(re.findall(r"(\d+) seconds", said)), 0))
     if said.startswith(("at the end of their window", "at the end of their session")):
         return [watermark - row["window_end"] for watermark, row in found], 0, 0
+    if "where a longer one" in said:
+        after = [(watermark - row["time"] == 1, watermark - row["first"] == seconds) for watermark, row in found]
+        assert {True} == {any(either) for either in after}, "at one of both times"
+        assert {(True, False), (False, True)} <= set(after), "there are both"
+        return [1] * len(after), 1, 1
     if said.startswith("at the end of a match, or"):
         # Where NOT guards the end of a match, its row stands at the end of its window.
         after = [(watermark - row["time"], row["time"] - row["first"] == seconds) for watermark, row in found]

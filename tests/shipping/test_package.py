@@ -52,8 +52,7 @@ import sys
 from pathlib import Path
 import trendweave
 from trendweave.cli.failure import Failure
-from trendweave.cli.projects.command import write_project
-from trendweave.cli.serve_command import serve
+from trendweave.cli.commands import serve, write_project
 from trendweave.gpu.sources import cuda_text
 from trendweave.language.operator_texts import read_condition
 assert sys.argv[1] in trendweave.__file__, trendweave.__file__

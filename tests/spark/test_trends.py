@@ -19,7 +19,7 @@ from tests.runners.reference_tables import rows_of
 from tests.runners.test_trends_against_reference import PLAIN, counted, place_of, places, planned
 from tests.spark.comparing import assert_as_local, frame_from, settings
 from tests.spark.test_batch_against_reference import frame_of
-from trendweave.cli.trend_text import write_lists_as_text
+from trendweave.cli.tables import write_lists_as_text
 
 if TYPE_CHECKING:
     from pathlib import Path

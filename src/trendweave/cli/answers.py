@@ -3,18 +3,17 @@ told."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave import IntervalPlan, Query, Workload
-from trendweave.cli.terminal import write_cell
+from trendweave import IntervalPlan, Query
+from trendweave.cli.options import Asked
+from trendweave.cli.tables import write_cell
 
-#: What a command runs.
-Asked: TypeAlias = Query | Workload
 #: The column of a workload's result that tells whose a row is.
 QUERY = "query"
 #: Columns that tell windows apart.
@@ -22,71 +21,48 @@ _OF_WINDOWS = ("window_start", "window_end", "time")
 
 
 @dataclass(frozen=True, slots=True)
-class OneQuery:
-    """Rows of one query. `keys` are its first columns, which tell rows apart: the window and the groups. `groups` are
-    the columns of groups alone."""
-
-    keys: tuple[str, ...]
-    groups: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """None, as there is nothing to tell apart."""
-        return ()
-
-    def key(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
-        """What tells a row apart from others."""
-        return tuple(row[name] for name in self.keys)
-
-    def tell(self, row: dict[str, Any]) -> dict[str, Any]:
-        """A row as it is told."""
-        return row
-
-    def sort(self, rows: pa.Table) -> pa.Table:
-        """Rows ordered by what tells them apart."""
-        return sort_by(rows, self.keys)
-
-    def show(self, rows: Sequence[dict[str, Any]], schema: pa.Schema) -> pa.Table:
-        """Rows as a table for a terminal."""
-        return pa.Table.from_pylist(list(rows), schema=schema)
-
-
-@dataclass(frozen=True, slots=True)
-class ManyQueries:
-    """Rows of a workload. Per query, the columns that tell its rows apart, all that it has, and those of groups."""
+class Answers:
+    """Rows of a workload. Per query, the columns that tell its rows apart, all that it has, and those of groups; the
+    name of a query that runs alone is empty."""
 
     keys: Mapping[str, tuple[str, ...]]
-    columns: Mapping[str, tuple[str, ...]]
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the queries."""
-        return tuple(self.keys)
+        """The names of the queries; none where there is nothing to tell apart."""
+        return tuple(self.keys) if "" not in self.keys else ()
+
+    def _whose(self, row: Mapping[str, Any]) -> str:
+        return "" if "" in self.keys else row[QUERY]
 
     def key(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
         """What tells a row apart from others."""
-        return (row[QUERY], *(row[name] for name in self.keys[row[QUERY]]))
+        whose = self._whose(row)
+        return (whose, *(row[name] for name in self.keys[whose]))
 
     def tell(self, row: dict[str, Any]) -> dict[str, Any]:
         """A row without the columns of other queries."""
-        return {name: row[name] for name in (QUERY, *self.columns[row[QUERY]])}
+        whose = self._whose(row)
+        return {name: row[name] for name in (QUERY, *self.columns[whose])} if whose else row
 
     def sort(self, rows: pa.Table) -> pa.Table:
         """Rows by query, and those of each by what tells them apart."""
+        if "" in self.keys:
+            return _sort_by(rows, self.keys[""])
         whose = rows.column(QUERY)
         present = set(whose.unique().to_pylist())
-        parts = [sort_by(rows.filter(pc.equal(whose, name)), self.keys[name]) for name in self.keys if name in present]
+        parts = [_sort_by(rows.filter(pc.equal(whose, name)), self.keys[name]) for name in self.keys if name in present]
         return pa.concat_tables(parts) if parts else rows
 
     def show(self, rows: Sequence[dict[str, Any]], schema: pa.Schema) -> pa.Table:
         """Rows as a table for a terminal, which has no room for the columns of all queries."""
+        if "" in self.keys:
+            return pa.Table.from_pylist(list(rows), schema=schema)
         told = [", ".join(f"{name} {write_cell(row[name])}" for name in self.columns[row[QUERY]]) for row in rows]
         whose = pa.array([row[QUERY] for row in rows], pa.string())
         return pa.table({QUERY: whose, "row": pa.array(told, pa.string())})
-
-
-Answers: TypeAlias = OneQuery | ManyQueries
 
 
 def describe_answers(asked: Asked, result: Any, time: str, type_: str | None) -> Answers:
@@ -99,20 +75,15 @@ def describe_answers(asked: Asked, result: Any, time: str, type_: str | None) ->
         type_: The column of the type.
     """
     if isinstance(asked, Query):
-        shown = _columns(result)
-        return OneQuery(_keys(asked, shown), _groups(asked, shown))
-    columns = {name: _columns(asked.rows(result, name, time, type_)) for name in asked}
-    keys = {name: _keys(asked[name], own) for name, own in columns.items()}
-    return ManyQueries(keys, columns, {name: _groups(asked[name], own) for name, own in columns.items()})
+        queries, columns = {"": asked}, {"": _columns(result)}
+    else:
+        queries = {name: asked[name] for name in asked}
+        columns = {name: _columns(asked.rows(result, name, time, type_)) for name in asked}
+    keys = {name: _keys(queries[name], own) for name, own in columns.items()}
+    return Answers(keys, columns, {name: _groups(queries[name], own) for name, own in columns.items()})
 
 
-def split_rows(workload: Workload, rows: pa.Table, time: str, type_: str | None) -> Iterator[tuple[str, pa.Table]]:
-    """The rows of each query of a workload, with its columns alone."""
-    for name in workload:
-        yield name, workload.rows(rows, name, time, type_)
-
-
-def sort_by(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+def _sort_by(rows: pa.Table, names: Sequence[str]) -> pa.Table:
     """Rows ordered by some columns; as they are where there are none."""
     return rows.sort_by([(name, "ascending") for name in names]) if names else rows
 

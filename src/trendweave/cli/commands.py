@@ -3,89 +3,29 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import sys
-from enum import StrEnum
-from functools import partial
+from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from trendweave import Query, Workload
 from trendweave.cli.failure import Failure
-from trendweave.cli.options import (
-    Between,
-    DeviceOption,
-    ExchangeOption,
-    Master,
-    MaxRows,
-    MaxTrends,
-    MaxWork,
-    Memory,
-    NumberFormat,
-    OrderOption,
-    Parameters,
-    QueryFile,
-    QueryText,
-    RuleColumns,
-    Runner,
-    Settings,
-    SharingOption,
-    StorePath,
-    TimeColumn,
-    TimeFormatOption,
-    TimeOptions,
-    TimeUnitOption,
-    TypeColumn,
-    UsingOption,
-    Where,
-    check_master,
-    choose_runner,
-    choose_type_column,
-    load_queries,
-    read_pairs,
-    read_rule_columns,
-    read_sharing,
-    read_times,
-)
-from trendweave.cli.own_words import in_own_words, show_warnings
-from trendweave.cli.package_command import package
-from trendweave.cli.pipes.command import pipe
-from trendweave.cli.projects.command import new
-from trendweave.cli.serve_command import serve
-from trendweave.cli.store_commands import store
-from trendweave.cli.streams.command import stream
-from trendweave.cli.warm_up_command import warm_up
+from trendweave.cli.options import Asked, CheckOptions, QueryOptions, Runner, StoreOptions, choose_runner
+from trendweave.cli.own_words import in_own_words
+from trendweave.cli.running import Pipe, Run, open_store
+from trendweave.cli.stores import store
+from trendweave.cli.stream import Stream
 from trendweave.consoles import make_console
 from trendweave.errors import TrendweaveError
+from trendweave.workload import Workload
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-class Format(StrEnum):
-    """How a plan is shown."""
-
-    text = "text"
-    mermaid = "mermaid"
-    dot = "dot"
-    json = "json"
-
-
-Events = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PATH", help="A .parquet, .csv or .json (one object per line) file, or a folder; may be repeated."
-    ),
-]
-Out = Annotated[
-    str,
-    typer.Option(
-        metavar="PATH",
-        help="A file of such a format, a folder/ (for many queries, a file for each), or - for the terminal (CSV in "
-        "a pipe).",
-    ),
-]
+#: What stands for the name of a project in its template.
+_NAME = "PROJECT"
 
 
 def _print_version(asked: bool) -> None:
@@ -105,189 +45,206 @@ def _about(
     """Trendweave: event-trend analytics for Apache Spark."""
 
 
-@app.command()
-def check(
-    file: QueryFile = None,
-    text: QueryText = None,
-    schema: Annotated[Path | None, typer.Option(help="A table to check the query's columns against.")] = None,
-    time: TimeColumn = "time",
-    type: TypeColumn = "type",
-    time_unit: TimeUnitOption = None,
-    time_format: TimeFormatOption = None,
-    param: Parameters = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Check(CheckOptions):
     """Check one or many queries; with --schema, also against the columns of a table."""
-    fits = partial(_check_columns, schema, time, type or None, read_times(time_unit, time_format))
-    fits(load_queries(file, text, fits, param))
-    print("ok")
+
+    schema: Annotated[Path | None, typer.Option(help="A table to check the query's columns against.")] = None
+
+    def run(self) -> None:
+        """Do it."""
+        self.check_columns(self.schema, self.load(lambda asked: self.check_columns(self.schema, asked)))
+        print("ok")
 
 
-def _check_columns(
-    events: Path | None, time: str, type_: str | None, times: TimeOptions, checked: Query | Workload
-) -> None:
-    """Check queries against the columns of events, where there are some on this machine."""
-    from trendweave.cli.files import is_elsewhere, read_schema
+@dataclass(frozen=True, kw_only=True)
+class Explain(QueryOptions, StoreOptions):
+    """Explain how a query is computed; for many queries, what they share; for a store, what is read."""
 
-    if events is None or is_elsewhere(str(events)):
-        return
-    columns = read_schema(events)
-    type_ = choose_type_column(checked, type_, columns.names)
-    if isinstance(checked, Workload) or times:
-        # Also whether columns of all queries stand in one table.
-        checked.schema(columns, time=time, type=type_, **times)
-    else:
-        checked.check(columns, time=time, type=type_)
-
-
-@app.command()
-def explain(
-    file: QueryFile = None,
-    text: QueryText = None,
-    format: Annotated[Format, typer.Option(help="Plain text, a drawing of the template, or JSON.")] = Format.text,
-    store: StorePath = None,
-    time: TimeColumn = "time",
-    type: TypeColumn = "type",
-    param: Parameters = None,
-    loop: Annotated[bool, typer.Option("--loop", help="Print the loops that are generated for a query.")] = False,
+    format: Annotated[
+        Literal["text", "mermaid", "dot", "json"],
+        typer.Option(help="Plain text, a drawing of the template, or JSON."),
+    ] = "text"
+    loop: Annotated[bool, typer.Option("--loop", help="Print the loops that are generated for a query.")] = False
     schema: Annotated[
         Path | None, typer.Option(help="With --loop: a table whose columns (for many queries: events) loops are for.")
-    ] = None,
-) -> None:
-    """Explain how a query is computed; for many queries, what they share; for a store, what is read."""
-    queries = load_queries(file, text, parameters=param)
-    if loop:
-        if format is not Format.text:
-            raise typer.BadParameter(
-                "has no meaning with --loop, which prints the text of loops", param_hint="--format"
-            )
-        print(_explain_loops(queries, schema, time, type or None))
-        return
-    if store is None:
-        print(queries.explain(format.value))
-        return
-    from trendweave.cli.run_store import open_any
+    ] = None
 
-    print(queries.explain(open_any(store, time, type or None)))
-
-
-def _explain_loops(queries: Query | Workload, table: Path | None, time: str, type_: str | None) -> str:
-    if table is None:
-        return queries.explain(time=time, type=type_, loop=True)
-    from trendweave.cli.files import read_schema, read_table
-
-    events = read_table(table) if isinstance(queries, Workload) else read_schema(table).empty_table()
-    type_ = choose_type_column(queries, type_, events.column_names)
-    return queries.explain(events=events, time=time, type=type_, loop=True)
-
-
-@app.command()
-def run(
-    file: QueryFile = None,
-    text: QueryText = None,
-    events: Events = None,
-    out: Out = "-",
-    time: TimeColumn = "time",
-    type: TypeColumn = "type",
-    numbers: Annotated[NumberFormat, typer.Option(help="How counts are returned.")] = NumberFormat.decimal,
-    runner: Where = None,
-    master: Master = None,
-    conf: Settings = None,
-    sharing: SharingOption = None,
-    exchange: ExchangeOption = None,
-    show: Annotated[
-        Path | None, typer.Option(help="Also draw a picture of trends, windows or matches: .html, .svg or .png.")
-    ] = None,
-    store: StorePath = None,
-    between: Between = None,
-    using: UsingOption = None,
-    device: DeviceOption = None,
-    max_trends: MaxTrends = None,
-    max_rows: MaxRows = None,
-    max_work: MaxWork = None,
-    memory: Memory = None,
-    time_unit: TimeUnitOption = None,
-    time_format: TimeFormatOption = None,
-    order_by: OrderOption = None,
-    param: Parameters = None,
-    rule_columns: RuleColumns = None,
-) -> None:
-    """Run one or many queries on files of events or on stored events."""
-    from trendweave.cli.run_files import FileRun, check_show, run_in_process, run_on_spark
-
-    settings = read_pairs(conf or [], "--conf")
-    check_master(master)
-    runner = choose_runner(runner, master)
-    if runner is Runner.local and (master or settings or exchange):
-        raise typer.BadParameter("--master, --conf and --exchange are for --runner spark")
-    times = read_times(time_unit, time_format)
-    first = Path(events[0]) if events else None
-    queries = load_queries(file, text, partial(_check_columns, first, time, type or None, times), param)
-    shared = read_sharing(queries, sharing)
-    if (store is None) == (not events):
-        raise typer.BadParameter("give either --events or --store")
-    if store is None and (between or using):
-        raise typer.BadParameter("--between and --using are for --store")
-    asked = FileRun(
-        queries,
-        events or (),
-        out,
-        time,
-        type or None,
-        numbers.value,
-        show,
-        shared,
-        exchange,
-        device,
-        max_trends,
-        max_rows,
-        max_work,
-        memory,
-        times,
-        order_by,
-        read_rule_columns(queries, rule_columns),
-    )
-    check_show(asked)
-    errors = show_warnings()
-    if store is not None:
-        from trendweave.cli.run_store import StoreRun, run_store_here, run_store_on_spark
-
-        stored = StoreRun(asked, store, between, using)
-        if runner is Runner.local:
-            run_store_here(stored, errors)
+    def run(self) -> None:
+        """Do it."""
+        asked = self.load()
+        if self.loop:
+            if self.format != "text":
+                message = "has no meaning with --loop, which prints the text of loops"
+                raise typer.BadParameter(message, param_hint="--format")
+            print(self._explain_loops(asked))
+        elif self.store is None:
+            print(asked.explain(self.format))
         else:
-            run_store_on_spark(stored, master or "local[*]", settings, errors)
-    elif runner is Runner.local:
-        run_in_process(asked, errors)
-    else:
-        run_on_spark(asked, master or "local[*]", settings, errors)
+            print(asked.explain(open_store(self.store, self.time, self.type or None)))
+
+    def _explain_loops(self, asked: Asked) -> str:
+        if self.schema is None:
+            return asked.explain(time=self.time, type=self.type or None, loop=True)
+        from trendweave.cli.files import read_schema, read_table
+
+        many = isinstance(asked, Workload)
+        events = read_table(self.schema) if many else read_schema(self.schema).empty_table()
+        type_ = self.choose_type(asked, events.column_names)
+        return asked.explain(events=events, time=self.time, type=type_, loop=True)
 
 
-app.command()(new)
-app.command()(package)
-app.command()(pipe)
-app.command()(stream)
-app.command()(serve)
-app.command(name="warm-up")(warm_up)
+Run.add_to(app, "run")
+Check.add_to(app, "check")
+Explain.add_to(app, "explain")
+Pipe.add_to(app, "pipe")
+Stream.add_to(app, "stream")
 app.add_typer(store, name="store")
 
 
 @app.command()
-def calibrate() -> None:
-    """Measure the speed of this machine's devices, for --device auto. Run nothing else meanwhile."""
-    from trendweave import calibrate as measure
+def serve(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FOLDER]", help="A folder whose files can be read; without it, samples."),
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any free one.")] = 8760,
+    host: Annotated[str, typer.Option(help="The address to listen on; all but loopback require a token.")] = (
+        "127.0.0.1"
+    ),
+    token: Annotated[
+        str | None, typer.Option(help="The token for visitors; a random one if others can reach the server.")
+    ] = None,
+    store: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[NAME=]PATH", help="Stored events to offer as well; may be repeated."),
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=1, help="Time limit of a run in seconds.")] = 60.0,
+    memory: Annotated[int, typer.Option(min=256, help="Memory limit of a run in megabytes.")] = 2048,
+) -> None:
+    """Serve a page to write, run, draw and watch queries; by default only for this machine."""
+    try:
+        from trendweave.serve.serving import Limits, Serving
+        from trendweave.serve.starting import start
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio"):
+            raise
+        message = f"the page needs the Python package {error.name}"
+        raise Failure(message, "pip install 'trendweave[web]'") from error
+    if not Path(__file__).exists():
+        raise Failure("the page cannot be served from a zip of the package", "pip install 'trendweave[web]'")
+    if folder is not None and not folder.is_dir():
+        raise Failure(f"{folder} is not a folder", "name a folder, or leave it out to have only samples")
+    if not host:
+        raise Failure("--host is empty", "leave it out for this machine only, or write 0.0.0.0 for all")
+    if token is not None and len(token) < 8:
+        raise Failure("a token has at least 8 characters", "leave --token out for a random one")
+    limits = Limits(seconds=seconds, megabytes=memory)
+    serving = Serving(None if folder is None else folder.resolve(), read_stores(store or []), host, port, token, limits)
+    try:
+        start(serving, lambda line: print(line, flush=True))
+    except OSError as error:
+        other = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--host"
+        raise Failure(f"{host}:{port} cannot be used: {error.strerror}", f"choose another {other}") from error
 
-    costs = measure()
-    print("nanoseconds on one core, and on a GPU where there is one")
-    print(f"  a run: {costs.call:,.0f}; an event that is read: {costs.read:.3g}, that is kept: {costs.row:.3g}")
-    for kind, price in costs.units.items():
-        on_card = costs.card_units.get(kind)
-        print(f"  {kind}: {price:.3g}" + ("" if on_card is None else f", {on_card:.3g}"))
-    print(f"on several cores: a run {costs.deal_call:,.0f} more; a further core counts as {costs.shared:.2f}")
+
+def read_stores(given: list[str]) -> dict[str, str]:
+    """Stores by their names; one without a name has that of its folder."""
+    stores: dict[str, str] = {}
+    for word in given:
+        name, sign, path = word.partition("=")
+        if not sign or "/" in name:
+            name, path = Path(word.rstrip("/")).name, word
+        if "://" not in path and not Path(path).is_dir():
+            raise Failure(f"{path} is not a folder", "name the folder of a store, or NAME=FOLDER")
+        if name in stores:
+            raise Failure(f"two stores are called {name}", "give one another name: --store NAME=PATH")
+        stores[name] = path if "://" in path else str(Path(path).resolve())
+    return stores
+
+
+@app.command()
+def new(
+    folder: Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder, which is not there yet, or empty.")],
+) -> None:
+    """Make a project to begin with: a query, some events, and a test that passes."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise Failure(f"{folder} exists already and is not empty", "choose another name")
+    written = write_project(folder)
+    print(f"{folder} has {', '.join(written)}")
+    print(f"Try: cd {folder} && trendweave run falling.tw --events stock.csv --runner local && python -m unittest")
+
+
+def write_project(folder: Path) -> list[str]:
+    """Write the files of a project, and give their names.
+
+    Raises:
+        Failure: They cannot be written.
+    """
+    template = files("trendweave.cli").joinpath("template")
+    names = sorted(file.name for file in template.iterdir() if file.is_file())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            text = template.joinpath(name).read_text(encoding="utf-8")
+            (folder / name).write_text(text.replace(_NAME, folder.resolve().name), encoding="utf-8")
+    except OSError as error:
+        raise Failure(f"{folder} cannot be written: {error}", "is its folder writable?") from error
+    return names
+
+
+@app.command()
+def package(
+    out: Annotated[Path, typer.Option(metavar="PATH", help="The file to write; an existing one is replaced.")] = Path(
+        "trendweave.zip"
+    ),
+    kernels: Annotated[
+        bool,
+        typer.Option("--with-kernels", help="Include compiled kernels, for executors with the CPU of this machine."),
+    ] = False,
+    without_lark: Annotated[
+        bool, typer.Option("--without-lark", help="Leave Lark out, if executors have it installed.")
+    ] = False,
+) -> None:
+    """Write Trendweave into one file for spark-submit --py-files, Spark Connect and clusters."""
+    from trendweave import package as write_package
+
+    if not out.absolute().parent.is_dir():
+        raise Failure(f"there is no folder {out.parent}", "make it, or choose another --out")
+    try:
+        print(write_package(out, lark=not without_lark, kernels=kernels))
+    except OSError as error:
+        raise Failure(f"{out} cannot be written: {error}", "is its folder writable?") from error
+
+
+@app.command()
+def warm_up(
+    pack: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A zip to write with all compiled kernels, for executors of the same kind."),
+    ] = None,
+) -> None:
+    """Compile for this machine in advance what most queries need, for images and new machines."""
+    from trendweave import warm_up as compile_in_advance
+
+    try:
+        print(compile_in_advance(pack))
+    except OSError as error:
+        raise Failure(f"{pack} cannot be written: {error.strerror}", "name a file in an existing folder") from error
+
+
+@app.command(deprecated=True)
+def calibrate() -> None:
+    """Do nothing: --device auto goes by a table of thresholds."""
+    print("--device auto goes by a table of thresholds; there is nothing to calibrate any more")
 
 
 @app.command()
 def demo(
-    runner: Where = None,
+    runner: Annotated[
+        Runner | None,
+        typer.Option(help="Where it runs: on Spark, or in this process. By default on Spark, if installed."),
+    ] = None,
     picture: Annotated[Path, typer.Option(help="The file of the picture, .html or .svg.")] = Path(
         "trendweave-demo.html"
     ),
@@ -295,7 +252,7 @@ def demo(
     """Run a query on real data: its plan, its result, a picture, and the speed on a large stream."""
     from trendweave.cli.demo import run_demo
 
-    run_demo(make_console(), on_spark=choose_runner(runner) is Runner.spark, picture=picture)
+    run_demo(make_console(), on_spark=choose_runner(runner) == "spark", picture=picture)
 
 
 def main() -> None:

@@ -6,25 +6,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from rich.console import Console
 from rich.markup import escape
 
-from trendweave import Query, query
-from trendweave.cli.demo_store import show_store
-from trendweave.cli.options import Numbers
-from trendweave.cli.pipes.demo import show_operators
-from trendweave.cli.terminal import draw_bars, print_table
+from trendweave import EventStore, Query, operators, query
+from trendweave.cli.tables import draw_bars, print_table
 from trendweave.datasets import sample_flights, stock
 from trendweave.kernel_cache.waiting import seconds_of_compiling
 from trendweave.pictures import draw_trends_per_window, write_picture
+from trendweave.results.types import Numbers
 
 DELAYS = """
 RETURN origin, COUNT(*) AS trends, COUNT(D) AS flights, MAX(D.dep_delay) AS worst
@@ -40,6 +39,20 @@ WHERE [company, sector] AND S.price > NEXT(S).price
 GROUP-BY sector
 WITHIN 10 minutes SLIDE 1 minute
 """
+_LATE = """
+FILTER dep_delay >= 15
+| AGGREGATE AVG(dep_delay) AS mean, COUNT(*) AS flights OVER 2 hours BY origin
+| FILTER mean > 120 AND flights >= 10
+"""
+_MOVING = "AGGREGATE AVG(price) AS mean, MAX(price) AS most OVER 100 ROWS SLIDE 1 ROW BY company"
+_FROM_THE_TOP = """
+RETURN company, COUNT(*) AS trends
+PATTERN SEQ(Stock A, Stock B+)
+WHERE [company] AND A.price > {} AND A.price > B.price AND B.price > NEXT(B).price
+GROUP-BY company
+WITHIN 6 hours SLIDE 6 hours
+"""
+_MONTH = 31 * 86_400_000_000
 _LARGE = 2_000_000
 _TITLE = "Trends per day: 3 or more flights of an airline, each more delayed than the one before"
 _NOTE = """
@@ -80,9 +93,9 @@ def run_demo(console: Console, *, on_spark: bool, picture: Path) -> None:
         console.print(f"\nThe picture is in [bold]{escape(str(picture))}[/bold]; a browser shows it.\n", soft_wrap=True)
         _speed(console, timed, _LARGE)
     console.print()
-    show_operators(console, _LARGE)
+    _show_operators(console, _LARGE)
     console.print()
-    show_store(console, _LARGE)
+    _show_store(console, _LARGE)
     console.print(f"\nCompiling took {seconds_of_compiling():,.0f} s of all this, once per machine.", highlight=False)
 
 
@@ -143,6 +156,76 @@ def _speed(console: Console, timed: Timed, events: int) -> None:
     )
 
 
+def _show_operators(console: Console, events: int) -> None:
+    """A chain of operators and its rows, and how fast one is on many events."""
+    console.rule("[bold]And with operators")
+    late = operators.pipe(_LATE)
+    console.print("Two hours in which late departures of an airport were later than two hours on average:\n")
+    console.print(escape(_LATE.strip()), highlight=False)
+    print_table(console, late.run(sample_flights()))
+    moving = operators.pipe(_MOVING)
+    with console.status("making the events"):
+        transactions = stock(events, seed=7, companies=1_000)
+    moving.run(transactions.slice(0, 5_000))  # kernels are loaded
+    begun = perf_counter()
+    rows = moving.run(transactions)
+    elapsed = perf_counter() - begun
+    console.print(f"\n{escape(str(moving))}", highlight=False, soft_wrap=True)
+    console.print(
+        f"{events:,} events of 1,000 companies, the last hundred of each after every one, in {elapsed:,.2f} s: "
+        f"[bold]{events / elapsed:,.0f} events/s[/bold], {rows.num_rows:,} rows",
+        highlight=False,
+    )
+
+
+def _show_store(console: Console, events: int) -> None:
+    """The same questions asked of a stored month, with and without its index."""
+    console.rule("[bold]And of a stored month")
+    with TemporaryDirectory() as folder:
+        with console.status("storing the events and indexing them"):
+            store, highest = _store(folder, events)
+        console.print(
+            f"{events:,} transactions of January 2024 in Parquet files, with an index on the price beside them."
+        )
+        falls = query(_FROM_THE_TOP.strip().format(highest))
+        console.print("Prices that fall after one of the highest of the month:\n")
+        console.print(escape(str(falls)), highlight=False)
+        console.print(escape("\n" + str(falls.explain(store))), highlight=False, soft_wrap=True)
+        _compare(console, "\nthe pattern", lambda using: falls.run(store, using=using))
+        question = ("COUNT(*), AVG(price), MAX(price)", "1 day", "1 hour")
+        _compare(
+            console,
+            "count, average and maximum of a day, every hour",
+            lambda using: store.aggregate(*question, using=using),
+        )
+
+
+def _store(folder: str, events: int) -> tuple[EventStore, float]:
+    table = stock(events, seed=7, companies=1_000)
+    begin = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
+    times = pa.array(begin + np.arange(events) * (_MONTH // events), pa.timestamp("us", "UTC"))
+    table = table.set_column(table.schema.get_field_index("time"), "time", times)
+    store = EventStore.create(folder, table.schema, index=["price"])
+    store.append(table)
+    return store, round(pc.quantile(table.column("price"), 0.99999)[0].as_py(), 2)
+
+
+def _compare(console: Console, what: str, ask: Callable[..., pa.Table]) -> None:
+    ask("replay")  # kernels are loaded
+    seconds, rows = {}, set()
+    for using in ("replay", "index"):
+        begun = perf_counter()
+        rows.add(ask(using).num_rows)
+        seconds[using] = perf_counter() - begun
+    assert len(rows) == 1, "an index changes no answer"
+    ratio = seconds["replay"] / seconds["index"]
+    console.print(
+        f"{what}: {rows.pop():,} rows; all events read {seconds['replay'] * 1e3:,.0f} ms, by the index "
+        f"{seconds['index'] * 1e3:,.0f} ms: [bold]{ratio:,.0f} times as fast[/bold]",
+        highlight=False,
+    )
+
+
 @contextmanager
 def _in_process() -> Iterator[Timed]:
     def timed(asked: Query, events: pa.Table, numbers: Numbers) -> tuple[pa.Table, float]:
@@ -156,10 +239,11 @@ def _in_process() -> Iterator[Timed]:
 @contextmanager
 def _spark(console: Console) -> Iterator[Timed]:
     """From Parquet files to result rows on this machine, on all its cores."""
-    from trendweave.cli.run_files import explain_missing_spark
+    from trendweave.cli.running import explain_missing_spark
 
     with explain_missing_spark():
         from trendweave.cli import spark_files, spark_session
+        from trendweave.runners.spark.versions import collect_arrow
     console.print("Spark starts on all cores of this machine")
     begun_at_all = perf_counter()
     with TemporaryDirectory() as folder, spark_session.session("local[*]", {}, progress=console.is_terminal) as spark:
@@ -169,7 +253,8 @@ def _spark(console: Console) -> Iterator[Timed]:
             pq.write_table(events, path)
             begun = perf_counter()
             frame = spark_files.read_events(spark, *spark_files.choose_files([str(path)], local=True))
-            result = spark_files.SparkRun(asked, frame, "time", "type", {"numbers": numbers}).rows()
+            with spark_session.explain_spark_errors():
+                result = collect_arrow(asked.run(frame, numbers=numbers))
             return result, perf_counter() - begun
 
         # The first query of a session starts Python workers, which load the kernels; that is not what is timed.

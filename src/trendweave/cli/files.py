@@ -12,7 +12,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from trendweave.cli.trend_text import write_lists_as_text
+from trendweave.cli.tables import write_lists_as_text
 from trendweave.errors import DataError, Problem
 from trendweave.pictures.times import write_far_times
 from trendweave.table_files import read_file

@@ -1,30 +1,33 @@
-"""A query on files of events, through Spark: what Spark reads, and where the rows go."""
+"""Commands on Spark: what Spark reads of files of events, and where the rows go."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType
 
-from trendweave import Options, ParquetEvents, Query, read
-from trendweave.cli.answers import Asked, describe_answers
+from trendweave import ParquetEvents, Query, Workload, read
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import FileKind, explain_unreadable, find_files, find_kind, is_elsewhere, table_error
-from trendweave.cli.spark_messages import find_plain_message
-from trendweave.cli.spark_separators import find_csv_options
-from trendweave.cli.spark_session import explain_spark_errors
+from trendweave.cli.spark_session import explain_spark_errors, find_plain_message, is_local, session
 from trendweave.errors import DataError
 from trendweave.rows.given_times.result_times import check_result_times
 from trendweave.runners.spark.versions import collect_arrow
+from trendweave.table_files import COMMA, choose_separator, find_separator
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from trendweave.cli.running import Running
 
 _LOG = logging.getLogger("trendweave")
 #: What a file cannot be read with is an error; Spark would make NULLs of it.
@@ -106,17 +109,49 @@ def read_events(spark: SparkSession, kind: FileKind, paths: list[str]) -> DataFr
         raise table_error(message, hint) from error
 
 
+def find_csv_options(spark: SparkSession, path: str, given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The options that Spark needs to read CSV files at a path.
+
+    Args:
+        spark: The session, which is asked where this machine does not have the files.
+        path: A file, a folder or a pattern, as Spark writes paths.
+        given: Options of the user, who may have named the separator.
+    """
+    if any(name.lower() in ("sep", "delimiter") for name in given or ()):
+        return {}
+    local = _find_local_file(path)
+    return {"sep": _ask_spark(spark, path) if local is None else find_separator(local)}
+
+
+def _find_local_file(path: str) -> Path | None:
+    """The file at a path of this machine, or the first one below it; None where only Spark can look."""
+    if not path.startswith("file:"):
+        return None
+    place = Path(re.sub(r"\\(.)", r"\1", path.removeprefix("file:")))
+    if place.is_file():
+        return place
+    return next(_find_visible_files(place), None) if place.is_dir() else None
+
+
+def _find_visible_files(folder: Path) -> Iterator[Path]:
+    # Names that begin with _ or . are notes of the programs that wrote the folder.
+    below = (file for file in sorted(folder.rglob("*")) if file.is_file())
+    return (file for file in below if not any(part[0] in "_." for part in file.relative_to(folder).parts))
+
+
+def _ask_spark(spark: SparkSession, path: str) -> str:
+    """By the header as a single text; a comma where there is nothing to read yet."""
+    try:
+        return choose_separator(",".join(spark.read.option("header", True).csv(path).columns))
+    except (PySparkException, Py4JError):
+        return COMMA
+
+
 def find_hint(message: str) -> str:
     """Find the hint where Spark's message tells the cause; an empty text where it does not."""
     if "TIMESTAMP(NANOS" not in message:
         return ""
     return "Spark reads no Parquet times in nanoseconds: write them in microseconds, or use --runner local"
-
-
-def read_plainly(spark: SparkSession, kind: FileKind, paths: list[str]) -> DataFrame:
-    """Read files with Spark, as a DataFrame; as for `read_events`."""
-    events = read_events(spark, kind, paths)
-    return events.to_spark() if isinstance(events, ParquetEvents) else events
 
 
 def write_rows(rows: DataFrame, folder: str, kind: FileKind) -> None:
@@ -144,52 +179,60 @@ def write_lists_as_json(rows: DataFrame) -> DataFrame:
     return rows.select(*columns)
 
 
-def tell_of_no_rows(rows: pa.Table) -> None:
-    """Say that a result is empty. Why that is so, Spark would have to look for in the events once more."""
-    if not rows.num_rows:
-        _LOG.warning(
-            "the result is empty: check whether events have the types and values of the query; "
-            "on files that fit into memory, --runner local says why"
-        )
-
-
-class SparkRun:
-    """A query or a workload on Spark, whose dropped rows are told after the one action on its result."""
-
-    def __init__(
-        self, asked: Asked, events: DataFrame | ParquetEvents, time: str, type_: str | None, options: Options
-    ) -> None:
-        self._asked, self._time, self._type, self._options = asked, time, type_, options
-        self._seen = Observation()
-        counted: Options = {**options, "observation": self._seen}
-        self._result: DataFrame = asked.run(events, time, type_, **counted)
-
-    def rows(self) -> pa.Table:
-        """All rows on this machine, by query, ordered by window and group."""
-        with explain_spark_errors():
-            table = collect_arrow(self._result)
-        check_result_times(table, self._time, self._options)
-        self._report()
-        tell_of_no_rows(table)
-        return describe_answers(self._asked, table, self._time, self._type).sort(table)
-
-    def write(self, folder: str, kind: FileKind) -> None:
-        """A folder with one file per task, written by the tasks; of a workload, such a folder per query in it."""
-        if isinstance(self._asked, Query):
-            write_rows(self._result, folder, kind)
+def compute_on_spark(command: Running, asked: Any, console: Console) -> None:
+    """Run what a command asks, and write the rows; all that can be wrong without Spark is found before it starts."""
+    folder = command.find_folder(asked)
+    master, options, sides = command.master or "local[*]", command.options, list[Any]()
+    if command.store is not None:
+        store, options = command.open_store()
+        sides.append(store)
+    chosen = [] if sides else [choose_files(paths, is_local(master)) for paths in command.sides]
+    with session(master, command.settings, progress=console.is_terminal) as spark:
+        sides += [read_events(spark, *one) for one in chosen]
+        seen = None
+        if command.store is not None:
+            options["spark"] = spark
+        elif isinstance(asked, Query | Workload):
+            options["observation"] = seen = Observation()
         else:
-            rows = self._result.persist()  # one run for all of them
-            for name in self._asked:
-                own = self._asked.rows(rows, name, self._time, self._type)
-                write_rows(own, f"{folder.rstrip('/')}/{name}", kind)
-        self._report()
+            sides = [one.to_spark() if isinstance(one, ParquetEvents) else one for one in sides]
+        columns = command.columns(asked, sides[0])
+        found: DataFrame = asked.run(*sides, **columns, **options)
+        if folder is not None and not command.is_written_here(asked):
+            _write_by_tasks(command, asked, found, sides[0], folder)
+            _tell_of_dropped(seen)
+            return
+        with explain_spark_errors():
+            rows = collect_arrow(found)
+            if command.store is None:
+                check_result_times(rows, command.time, command.options)
+            _tell_of_dropped(seen)
+            if not rows.num_rows and isinstance(asked, Query | Workload):
+                # Why that is so, Spark would have to look for in the events once more.
+                _LOG.warning(
+                    "the result is empty: check whether events have the types and values of the query; "
+                    "on files that fit into memory, --runner local says why"
+                )
+            rows = command.put_in_order(asked, rows, sides)
+        command.write(asked, rows, sides[0], folder)
 
-    def _report(self) -> None:
-        try:
-            seen = self._seen.get
-        except Py4JError:
-            # Spark has observed nothing, where there was not a single row.
-            seen = {}
-        no_time, no_type = seen.get("null_time", 0), seen.get("null_type", 0)
-        if no_time or no_type:
-            _LOG.warning("dropped %d rows without a time and %d without a type, of %d", no_time, no_type, seen["rows"])
+
+def _write_by_tasks(command: Running, asked: Any, rows: DataFrame, events: Any, kind: FileKind) -> None:
+    """A folder with one file per task, written by the tasks; of a workload, such a folder per query in it."""
+    if not isinstance(asked, Workload):
+        write_rows(rows, command.out, kind)
+        return
+    for name, own in command.split(asked, rows.persist(), events):  # one run for all of them
+        write_rows(own, f"{command.out.rstrip('/')}/{name}", kind)
+
+
+def _tell_of_dropped(observation: Observation | None) -> None:
+    """Say how many rows were dropped, after the one action on a result."""
+    try:
+        seen = {} if observation is None else observation.get
+    except Py4JError:
+        # Spark has observed nothing, where there was not a single row.
+        return
+    no_time, no_type = seen.get("null_time", 0), seen.get("null_type", 0)
+    if no_time or no_type:
+        _LOG.warning("dropped %d rows without a time and %d without a type, of %d", no_time, no_type, seen["rows"])

@@ -1,26 +1,40 @@
-"""A Spark session for a command: started for it, quiet, and stopped after it. A program brings its own session."""
+"""A Spark session for a command: started for it, quiet, and stopped after it; and what Spark says when something went
+wrong, as a line that says what to do. A program brings its own session."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
+from types import FrameType
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from trendweave.cli.failure import Failure
-from trendweave.cli.interrupted import telling_interrupts
-from trendweave.cli.spark_messages import find_plain_message, find_worker_message
 from trendweave.errors import TrendweaveError
 
 LOOPBACK = "127.0.0.1"
+_OURS = re.compile(r"trendweave\.errors\.\w+: (.*?)(?=\n\s*\n|\n\s*at |\nDriver stacktrace|\Z)", re.DOTALL)
+#: A task that lacks what it needs, in a worker that may lack `trendweave.errors` as well.
+_LACKS = re.compile(r"RuntimeError: (TW424: [^\n]*)")
+#: What PySpark itself says of a worker before it runs a task.
+_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '(\w+)|\[PACKAGE_NOT_INSTALLED\] (\w+)")
+_OTHER_PYTHON = re.compile(r"Python in worker has different version: (\S+) than that in driver: ([\d.]+)")
+_PYTHON_HINT = "set PYSPARK_PYTHON to one, a path that every worker has"
+_JAVA = re.compile(r"\n\s*at [\w.$]+|\nDriver stacktrace|\nJVM stacktrace")
+
+_STATES = re.compile(r"(?:\s*SQLSTATE: \w+)+\s*$")
+_CALL = re.compile(r"^An error occurred while calling \S+\s*:?\s*")
+_CLASS = re.compile(r"^[\w.$]+(?:Exception|Error): ")
 
 
 def is_local(master: str) -> bool:
@@ -104,3 +118,61 @@ def explain_spark_errors() -> Iterator[None]:
             raise Failure(ours) from error
         hint = "--conf spark.log.level=ERROR shows Spark's own log"
         raise Failure(f"Spark failed: {find_plain_message(error)}", hint) from error
+
+
+@contextmanager
+def telling_interrupts() -> Iterator[None]:
+    """Any error that comes out of the block after Ctrl-C is a KeyboardInterrupt: Spark cancels its jobs at Ctrl-C, and
+    PySpark then raises what the JVM says of a cancelled job in place of the interrupt.
+
+    Whoever handles the signal when the block begins, goes on to do so.
+    """
+    interrupted = False
+    handle = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        if callable(handle):
+            handle(number, frame)
+
+    if callable(handle):
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    except Exception as error:
+        if interrupted:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        # Others may have taken the signal meanwhile.
+        if signal.getsignal(signal.SIGINT) is note:
+            signal.signal(signal.SIGINT, handle)
+
+
+def find_worker_message(text: str) -> str | None:
+    """What ended a Python worker, in our words, from what Spark says about the worker; None where it is not known."""
+    if found := _OURS.findall(text):
+        return strip_states(found[-1])
+    if found := _LACKS.findall(text):
+        message, _, hint = strip_states(found[-1]).partition("; ")
+        return f"{message}\n  hint: {hint}"
+    if other := _OTHER_PYTHON.search(text):
+        return f"TW424: Spark's workers are Python {other[1]}, this is {other[2]}\n  hint: {_PYTHON_HINT}"
+    if missing := _NO_MODULE.search(text):
+        name = (missing[1] or missing[2]).lower()
+        return f"TW424: the Python of Spark's workers has no {name}\n  hint: install it there, or {_PYTHON_HINT}"
+    return None
+
+
+def find_plain_message(error: Exception) -> str:
+    """What Java said first, or what that was caused by in the end, without any stack."""
+    text = str(error)
+    causes = re.findall(r"^Caused by: (.*)$", text, re.MULTILINE)
+    said = causes[-1] if causes else _CALL.sub("", _JAVA.split(text)[0])
+    return strip_states(_CLASS.sub("", said.strip()))
+
+
+def strip_states(text: str) -> str:
+    """Leave out the SQLSTATEs at the end of a message: each layer of Spark that an error passes adds one."""
+    return _STATES.sub("", text).strip()

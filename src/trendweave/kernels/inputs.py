@@ -23,7 +23,6 @@ class Measure(StrEnum):
 
     COUNT = "count"
     SUM = "sum"
-    AVG = "avg"
     MIN = "min"
     MAX = "max"
 
@@ -158,7 +157,7 @@ class Results(NamedTuple):
     """One entry per (segment, window) with at least one trend, sorted by both.
 
     count       int64, or object (Python integers) when one of them needs more, or float64 as asked
-    aggregates  one array per aggregate, typed likewise
+    aggregates  one array per aggregate, typed likewise; decimals (object) where a sum of floats is beyond all floats
     valid       one per aggregate: None, or bool array that is False where there was nothing to aggregate (SQL NULL).
                 None for count and sum: a count over the same mask tells an empty sum from zero
     """

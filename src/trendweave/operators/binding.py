@@ -56,10 +56,10 @@ class Asked:
         self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
     ) -> Settings:
         from trendweave.rows.given_times.reading import AS_THEY_ARE
-        from trendweave.runners.options import make_operator_settings
+        from trendweave.runners.options import make_settings
 
-        plans = [operator.task.plan for operator in self.operators if isinstance(operator.task, Query)]
-        settings = make_operator_settings(plans, place, options, read_setting)
+        plans = {op.text: op.task.plan for op in self.operators if isinstance(op.task, Query)}
+        settings = make_settings(plans, place, options, read_setting, "operators")
         # Times of two sides are read before they are put together.
         return replace(settings, times=AS_THEY_ARE) if self.merged else settings
 

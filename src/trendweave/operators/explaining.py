@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trendweave import places
 from trendweave.errors import OptionError, Problem, near_names
 from trendweave.events import TypeColumn
-from trendweave.operators.running import bind_stages, chain_of, estimate_devices
+from trendweave.operators.running import bind_stages, chain_of, find_device
 from trendweave.operators.texts import window_text
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, RowCount, TimeSpan, Window
 from trendweave.queries import Query
@@ -86,9 +86,9 @@ def explain(
         device = {"device": settings.device} | ({} if problem is None else {"problem": problem})
         device_lines = [f"device: {settings.device}", *([] if problem is None else [f"  {problem}"])]
         if settings.device == "auto":
-            estimates = estimate_devices(piped, events, right, time, type_, options)
-            if estimates is not None:
-                device, device_lines = device | estimates.data, estimates.lines
+            choice = find_device(piped, events, right, time, type_, options)
+            if choice is not None:
+                device, device_lines = device | choice.data(), choice.tell()
     first = [number for number, one in enumerate(piped.operators) if not isinstance(one.task, FilterPlan)]
     told = []
     for number, operator in enumerate(piped.operators):

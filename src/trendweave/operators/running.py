@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trendweave.operators.operator import Piped
     from trendweave.programs.operators.chain import Stage
     from trendweave.rows.given_times.reading import TimeReading
-    from trendweave.runners.auto.telling import ToldEstimates
+    from trendweave.runners.auto import Choice
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Settings
@@ -132,16 +132,10 @@ def chain_of(stages: tuple[Stage, ...]) -> dict[str, Any]:
     return told
 
 
-def estimate_devices(
-    piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options
-) -> ToldEstimates | None:
-    """What each device is estimated to take; None where there are columns alone, on stores and on Spark."""
+def find_device(piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options) -> Choice | None:
+    """What device="auto" takes; None where there are columns alone, on stores and on Spark."""
     asked, taken, _ = _take(piped, events, right, time, type_, options)
-    if not places.is_in_process(taken):
-        return None
-    from trendweave.runners.auto.telling import tell_estimates
-
-    return tell_estimates(places.estimate_devices(asked, taken, None, options))
+    return places.find_device(asked, taken, None, options) if places.is_in_process(taken) else None
 
 
 def _take(
@@ -269,12 +263,10 @@ def ask_store(piped: Piped, store: EventStore, time: str, type_: TypeColumn) -> 
 
 def _aggregate(asked: Asked, store: EventStore, settings: Settings) -> pa.Table | None:
     """Rows of aggregates of windows, where the store can tell them."""
-    from trendweave.programs.operators.windows.program import WindowAggregates
     from trendweave.store.operators.windows import windows_on_store
 
-    program = asked.bind_one(0, store.schema, settings).program
-    assert isinstance(program, WindowAggregates)
-    return windows_on_store(program, store, settings)
+    windows = asked.bind_one(0, store.schema, settings).windows
+    return None if windows is None else windows_on_store(windows, store, settings)
 
 
 def _run_behind(asked: Asked, rows: Any, options: Mapping[str, Any]) -> Any:
@@ -301,8 +293,6 @@ def find_order(
     stages, _ = bind_stages(piped, events, right, time, type, options)
 
     def order(rows: pa.Table) -> pa.Table:
-        from trendweave.runners.threads.putting_together import arranging
-
         behind = len(stages)
         while behind > 1 and stages[behind - 1].is_filter:
             behind -= 1
@@ -313,7 +303,7 @@ def find_order(
             rows = _by_window_and_group(rows, task)
             last = last[1:]
         for stage in last:
-            arrange = arranging(stage.program, by_time=False)
+            arrange = stage.program.arranging()
             rows = rows if arrange is None else arrange(rows)
         return rows
 

@@ -254,11 +254,13 @@ class MovingWindow:
     Lists show each trend once, in a window of its own: `by` says what a window stands at. "time": a time, with all
     trends in the window (aggregates); "last": the last event of its trends; "first": their first event, and the window
     is `[t, t + length)`. With `wide`, trends of other windows up to `length` away matter, too.
+    Of trends that matter only those are shown that end with one of the variables `ends`, if there are any.
     """
 
     length: int
     by: Literal["time", "last", "first"] = "time"
     wide: bool = False
+    ends: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -33,20 +32,6 @@ def carry_of(carry: Carry, prefix: str) -> Carry:
 def name_carry(carry: Carry, prefix: str) -> dict[str, pa.Table]:
     """The inverse: names of a part as the whole has them."""
     return {prefix + name: table for name, table in carry.items()}
-
-
-def name_owner(facts: Sequence[str], columns: pa.Schema) -> str:
-    """Names a query and the columns that it is computed from; what is carried belongs to one of these.
-
-    Args:
-        facts: What the query is.
-        columns: The columns that it reads.
-
-    Returns:
-        Sixteen characters, the same on every machine.
-    """
-    types = [f"{field.name} {field.type}" for field in columns]
-    return hashlib.sha256("\n".join([*facts, *types]).encode()).hexdigest()[:16]
 
 
 def check_owner(found: str, wanted: str) -> None:

@@ -8,21 +8,23 @@ merged (`partials`), or piece by piece (`steps`).
 
 from __future__ import annotations
 
+import hashlib
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
 from trendweave.errors import Problem
-from trendweave.language.syntax_tree import Expression
+from trendweave.language.syntax_tree import Attribute, Expression
 from trendweave.planning.plan import Path
 from trendweave.results.types import ResultColumn, result_schema
 from trendweave.rows.dropped import Dropped
 
 if TYPE_CHECKING:
+    from trendweave.programs.shared.metrics import SharingMetrics
     from trendweave.programs.shared.program import Shared
 
 #: The kernels that a program calls, for places that compile them once per machine.
@@ -128,6 +130,23 @@ class TimeCut:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """How rows may be dealt out to cores that compute at the same time.
+
+    Attributes:
+        keys: Attributes of prepared rows; rows with the same ones stay together.
+        by_time: Whether chunks of time may be dealt out.
+        prefers_time: Whether chunks of time are as good as keys, and spare sorting afterwards.
+        why_not: Why rows are not dealt out, whatever they are; None where they may be.
+    """
+
+    keys: tuple[Path, ...] = ()
+    by_time: bool = False
+    prefers_time: bool = False
+    why_not: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """Which part of a result is asked for.
 
@@ -135,13 +154,13 @@ class Scope:
         windows: A range of windows, by number; of windows that move with the stream, of times in steps.
         chunk: The length of the chunks of time whose numbers the rows carry, in steps; each owns what begins in it.
         counted: A last column `TRENDS` tells how many trends are behind each row.
-        guarded: Only trends whose end NOT guards, or only the others; None: all.
+        wait: Only trends that wait for what may follow their last event, or only the others; None: all.
     """
 
     windows: tuple[int, int] | None = None
     chunk: int | None = None
     counted: bool = False
-    guarded: bool | None = None
+    wait: bool | None = None
 
 
 EVERYTHING = Scope()
@@ -157,6 +176,15 @@ class Output:
     @staticmethod
     def of_table(table: pa.Table) -> Output:
         return Output(iter(table.to_batches()))
+
+
+#: Puts rows of a result into order.
+Arrange: TypeAlias = Callable[[pa.Table], pa.Table]
+
+
+def as_they_are(rows: pa.Table) -> pa.Table:
+    """The order of rows that stand in order already."""
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +282,20 @@ def describe_key(rows: pa.Table, row: int, keys: Mapping[Path, str]) -> str:
     return ", ".join(shown) or "(none)"
 
 
+def name_owner(facts: Sequence[str], columns: pa.Schema) -> str:
+    """Names a query and the columns that it is computed from; what is carried belongs to one of these.
+
+    Args:
+        facts: What the query is.
+        columns: The columns that it reads.
+
+    Returns:
+        Sixteen characters, the same on every machine.
+    """
+    types = [f"{field.name} {field.type}" for field in columns]
+    return hashlib.sha256("\n".join([*facts, *types]).encode()).hexdigest()[:16]
+
+
 class Program(Protocol):
     """A plan bound to the columns of some events: the same object in every place.
 
@@ -294,8 +336,32 @@ class Program(Protocol):
         """The type of times in prepared rows."""
 
     @property
+    def plans(self) -> Sequence[Any]:
+        """What is asked, for estimates of what it costs: the plan of each of several operators, and one of those
+        queries that are computed together."""
+        return (getattr(self, "plan", None),)
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether preparing rows is more than taking columns as they are."""
+        needs = self.needs
+        computed = any(not isinstance(expression, Attribute) for _, expression in needs.columns)
+        tested = any(flag is not None and flag.condition is not None for flag in needs.flags)
+        return computed or tested or needs.type is not None
+
+    @property
     def facts(self) -> tuple[str, ...]:
         """What tells it apart from programs whose states do not fit, besides the columns that it reads."""
+
+    @cached_property
+    def columns_read(self) -> pa.Schema:
+        """The columns of events that it reads."""
+        return pa.schema([self.events.field(name) for name in self.needs.read])
+
+    @cached_property
+    def state_identity(self) -> str:
+        """Whose a state is: programs that tell the same can resume from each other's."""
+        return name_owner(self.facts, self.columns_read)
 
     def prepare(self, events: pa.Table) -> tuple[pa.Table, Dropped]:
         """Prepared rows, by Arrow: what `needs` asks for, and what was dropped."""
@@ -315,9 +381,49 @@ class Program(Protocol):
         cannot be cut."""
         return None
 
+    def split(self) -> Split:
+        """How its rows may be dealt out to cores."""
+        if self.needs.time is None:
+            return Split(why_not="rows of given intervals have no single time")
+        if (reason := self.why_whole()) is not None:
+            return Split(why_not=reason)
+        keys, by_time = self.needs.own_keys, self.cut() is not None
+        return Split(keys, by_time, why_not=None if keys or by_time else "there are no keys, and time is not cut")
+
+    def why_whole(self) -> str | None:
+        """Why all rows are computed together whatever keys they have; None where nothing is against parts."""
+        return None
+
+    #: Whether it keeps several cores busy where rows are not dealt out.
+    uses_cores: bool = False
+
+    def for_part(self, parts: int) -> Self:
+        """The same as one of several cores asks it: limits of memory hold for all of them together, and what each
+        counts is its own."""
+        return self
+
+    def add_counts(self, part: Program) -> None:
+        """Count what a core has counted."""
+        return None
+
+    def arranging(self, by_time: bool = False) -> Arrange | None:
+        """What puts rows of several parts in the order that `compute` gives them: `as_they_are` where parts stand in
+        order; None where the order of rows is free. `by_time`: parts are chunks of time, one after the other."""
+        return None
+
+    def check_number(self, batches: Iterator[pa.RecordBatch], trends: int | None) -> Iterator[pa.RecordBatch]:
+        """Batches of all parts, of which a limit holds together; `trends` is how many there will be, where that is
+        known."""
+        return batches
+
     def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
         """The same piece by piece; None where nothing is final before the end. `in_parts` gives parts to be merged.
         `early`: rows of what is still open are asked for (`peek`), so rows wait until their windows have closed."""
+
+    @property
+    def never_closing(self) -> tuple[str | None, ...]:
+        """The names of queries with one window over the whole input; None stands for a query without a name."""
+        return (None,) if self.steps() is None else ()
 
     def problems_of_early_rows(self) -> list[Problem]:
         """Why rows of what is still open cannot be shown; none where they can."""
@@ -331,8 +437,47 @@ class Program(Protocol):
         """What tells the rows that meet with this one from others, for messages."""
         return describe_key(rows, row, self.shown_keys)
 
+    # Where queries come and go while a state lives on
 
-def is_shared(program: Program) -> TypeGuard[Shared]:
-    """Whether a program is that of a workload, whose queries come and go while a state lives on. It is told without
-    importing that class, which not everybody needs."""
-    return hasattr(type(program), "going_on")
+    #: What queries share, counted while it computes; None where there is nothing to share.
+    metrics: SharingMetrics | None = None
+
+    @property
+    def workload(self) -> Shared | None:
+        """The same, where queries may come and go; None where it is always one."""
+        return None
+
+    @property
+    def record(self) -> str:
+        """The queries, and since when each is there; kept with every state. It tells another program how to go on."""
+        return ""
+
+    def count_what_is_planned(self) -> None:
+        """Count what is shared whatever rows come."""
+        return None
+
+    def lasting(self) -> Self:
+        """The same with rows that hold enough to be rewritten for other queries."""
+        return self
+
+    def on_streams(self, early: bool) -> Self:
+        """The same, lasting, as a stream computes it, whose state is spread by keys; `early`: rows of what is still
+        open are shown."""
+        return self
+
+    def after_change(self, record: str, came: int | None) -> Self:
+        """The same after a program with this record: queries that it had go on, others are there since `came`, in steps
+        of the time column (None: nothing has come yet)."""
+        return self
+
+    def settled(self, watermark: int) -> Self:
+        """The same where nothing is open any more that began before some query came; often this very object."""
+        return self
+
+    def rewrite(self, rows: pa.Table) -> pa.Table:
+        """Rows of a lasting program as rows of this one."""
+        return rows
+
+    def still_carried(self, carry: Carry) -> Carry:
+        """Without what belonged to queries that are gone."""
+        return carry

@@ -7,9 +7,10 @@ longest length that a definition names, so windows close so much later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,7 @@ from trendweave.programs.preparing import keep_events, prepare_rows
 from trendweave.programs.program import (
     EVERYTHING,
     NO_CARRY,
+    Arrange,
     Carry,
     Needs,
     Output,
@@ -229,6 +231,18 @@ class InSituations(Program):
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         return self.inner.compute(self.prepare_marked(rows), scope)
+
+    def why_whole(self) -> str | None:
+        return self.inner.why_whole()
+
+    def for_part(self, parts: int) -> Self:
+        return replace(self, inner=self.inner.for_part(parts))
+
+    def arranging(self, by_time: bool = False) -> Arrange | None:
+        return self.inner.arranging(by_time)
+
+    def check_number(self, batches: Iterator[pa.RecordBatch], trends: int | None) -> Iterator[pa.RecordBatch]:
+        return self.inner.check_number(batches, trends)
 
     def partials(self) -> PartialResults | None:
         parts = self.inner.partials()

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from trendweave.expressions.arrow.evaluate import column_of
 from trendweave.planning.plan import Plan
-from trendweave.programs.program import Program, TieKeys, is_shared
+from trendweave.programs.program import Program, TieKeys
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.rows.codes import key_codes, pair_codes
 from trendweave.rows.encoded import CHUNK, TIME, read_letters
@@ -35,12 +35,13 @@ def count_ties(program: Program, rows: pa.Table, chunk: int | None = None) -> in
     if chunk is not None and rows.num_rows:
         own = np.floor_divide(_steps_of(rows), chunk) == rows.column(CHUNK).to_numpy()
         rows = rows.filter(pa.array(own))
-    if not is_shared(program):
+    workload = program.workload
+    if workload is None:
         return 0 if program.tie_keys is None else _count(rows, program.tie_keys)
-    shared = program.share(rows)
+    shared = workload.share(rows)
     # What queries with the same partitions take, together.
     taken: dict[tuple[int, TieKeys], set[int] | None] = {}
-    for unit, view in zip(program.units, program.rows.views, strict=True):
+    for unit, view in zip(workload.units, workload.rows.views, strict=True):
         if (keys := unit.source.tie_keys) is not None:
             names = ([(view.shared_name(path[0]), *path[1:]) for path in own] for own in (keys.keys, keys.known))
             kind = view.family, TieKeys(*(tuple(sorted(own)) for own in names))
@@ -66,9 +67,9 @@ def find_joinable(program: Program, rows: pa.Table) -> Iterator[tuple[str, int, 
     """
     if isinstance(program, BoundTrends):
         yield from _find_joinable(program, [program.plan], rows)
-    elif is_shared(program):
-        shared = program.share(rows)
-        for number, unit in enumerate(program.units[:_MOST_VIEWS]):
+    elif (workload := program.workload) is not None:
+        shared = workload.share(rows)
+        for number, unit in enumerate(workload.units[:_MOST_VIEWS]):
             if unit.patterns:
                 yield from _find_joinable(unit.source, unit.patterns[:_MOST_VIEWS], shared.view(number))
 

@@ -49,6 +49,22 @@ def take_in_order(table: pa.Table, keys: Sequence[np.ndarray]) -> pa.Table:
     return table.take(pa.array(np.lexsort(tuple(reversed(keys)))))
 
 
+def sort_by_times(rows: pa.Table, columns: Sequence[int]) -> pa.Table:
+    """Sort rows by columns of times.
+
+    Args:
+        rows: The rows; those that are equal in all of these columns stay in their order.
+        columns: The places of the columns, the weightiest first.
+    """
+    keys = []
+    for place in columns:
+        times = rows.column(place)
+        keys.append((times if pa.types.is_floating(times.type) else times.cast(pa.int64())).to_numpy())
+    if len(keys) == 1 and bool((keys[0][1:] >= keys[0][:-1]).all()):
+        return rows
+    return take_in_order(rows, keys)
+
+
 def take_first(table: pa.Table, places: Sequence[np.ndarray], keys: Sequence[np.ndarray], count: int) -> pa.Table:
     """Keep the first rows of each place.
 

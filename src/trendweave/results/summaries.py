@@ -41,7 +41,7 @@ def to_arrow(algebra: Algebra, summaries: Summaries) -> dict[str, pa.Array]:
     """Columns by name; only those that this algebra has. Numbers take as few bytes as all of them fit in."""
     columns = {NUMBERS: _write_words(algebra.groups[0], summaries.maps[0])}
     for (name, wide_name, _), group, maps in zip(_OTHERS, algebra.groups[1:], summaries.maps[1:], strict=True):
-        if group.components:
+        if group.aggregates:
             columns[name] = pa.FixedSizeListArray.from_arrays(pa.array(maps.numbers.reshape(-1)), group.cells)
             if maps.is_wide().any():
                 texts = [None if cells is None else list(map(str, cells)) for cells in maps.wide.tolist()]
@@ -76,11 +76,11 @@ def _in_few_bytes(numbers: np.ndarray) -> np.ndarray:
 def from_arrow(algebra: Algebra, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> Summaries:
     """The inverse of `to_arrow`. Sums of floats were whole numbers with exponents once, largest values had marks."""
     numbers = join_chunks(columns[NUMBERS])
-    if algebra.groups[1].components and _OTHERS[0][0] not in columns:
+    if algebra.groups[1].aggregates and _OTHERS[0][0] not in columns:
         return _read_exponents(algebra, numbers, columns)
     found = [_read_words(algebra.groups[0], numbers, algebra.groups[0].cells)]
     for (name, wide_name, read), group in zip(_OTHERS, algebra.groups[1:], strict=True):
-        if not group.components:
+        if not group.aggregates:
             size = found[0].wide.size
             found.append(Maps(np.zeros((size, group.cells), group.kind), np.full(size, None)))
             continue
@@ -126,7 +126,8 @@ def _read_exponents(algebra: Algebra, stored: pa.Array, columns: Mapping[str, pa
     """Sums of floats from whole numbers times powers of two, one for each sum of a summary."""
     whole, floats, _ = algebra.groups
     shape, lines = whole.shape, whole.shape.lines
-    places = list(dict.fromkeys(one for pair in algebra.places for one in pair if one is not None and one[0] < 2))
+    placed = ((one, group, place) for group in (0, 1) for place, one in enumerate(algebra.groups[group].aggregates))
+    places = [(group, place) for _, group, place in sorted(placed)]
     sums = [place for place, (group, _) in enumerate(places) if group == 1]
     maps = _read_words(whole, stored, shape.past * (1 + len(places)) * lines)
     exponents = np.asarray(join_chunks(columns["exponents"]).flatten()).reshape(-1, len(sums)).tolist()
@@ -138,7 +139,7 @@ def _read_exponents(algebra: Algebra, stored: pa.Array, columns: Mapping[str, pa
             words = maps.wide[number] or maps.numbers[number].tobytes()
             cells = np.array(unpack(words, maps.numbers.shape[1]), object).reshape(shape.past, -1, lines)
             added = np.array([[[Decimal(one) for one in row] for row in cells[q, [0]]] for q in range(shape.past)])
-            added = np.repeat(added, 1 + len(floats.components), axis=1)
+            added = np.repeat(added, 1 + len(floats.aggregates), axis=1)
             for place, (exponent, old) in enumerate(zip(of_sums, sums, strict=True)):
                 factor = Decimal(2) ** (0 if exponent == 1024 else exponent)
                 for at, mark in np.ndenumerate(marks[number, :, place]):
@@ -158,7 +159,7 @@ def _read_exponents(algebra: Algebra, stored: pa.Array, columns: Mapping[str, pa
     rest = {**columns, "marks": pa.array([one.reshape(-1) for one in without])}
     largest = algebra.groups[2]
     nothing = Maps(np.zeros((len(wide), largest.cells), np.int64), np.full(len(wide), None))
-    return Summaries((of_whole, of_floats, _read_marked(algebra, of_whole, rest) if largest.components else nothing))
+    return Summaries((of_whole, of_floats, _read_marked(algebra, of_whole, rest) if largest.aggregates else nothing))
 
 
 def _read_marked(algebra: Algebra, counted: Maps, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> Maps:

@@ -51,9 +51,9 @@ class AskedRules:
     def settings(
         self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
     ) -> Settings:
-        from trendweave.runners.options import make_workload_settings
+        from trendweave.runners.options import make_settings
 
-        return make_workload_settings(self._plans(), place, options, read_setting)
+        return make_settings(self._plans(), place, options, read_setting, "workload")
 
     def tell(self, events: pa.Table, rows: int) -> None:
         from trendweave.runners.nothing_found import tell_of_rules

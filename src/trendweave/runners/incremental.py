@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +16,8 @@ import pyarrow as pa
 from trendweave.errors import DataError, Problem
 from trendweave.events import Kind, schema_of
 from trendweave.interruptible import interruptible
-from trendweave.programs.carry import check_owner, name_owner, read_carry, write_carry
-from trendweave.programs.program import NO_CARRY, Carry, Program, Steps, is_shared
+from trendweave.programs.carry import check_owner, read_carry, write_carry
+from trendweave.programs.program import NO_CARRY, Carry, Program, Steps
 from trendweave.programs.ties import count_ties
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
@@ -28,9 +28,6 @@ from trendweave.rows.times import TimeType, as_steps, has_time, time_type
 from trendweave.runners.events_at_once import TieWarning
 from trendweave.runners.given import Given
 from trendweave.runners.nothing_found import tell_of_other_types
-
-if TYPE_CHECKING:
-    from trendweave.programs.shared.program import Shared
 
 #: Of a workload whose queries came at different times, so many programs are kept at hand.
 _REMEMBERED = 8
@@ -107,10 +104,8 @@ class Incremental:
     """
 
     def __init__(self, program: Program, given: Given | None = None, on_card: bool = False) -> None:
-        if is_shared(program):
-            program = program.lasting()
-        self._program, self._steps = program, program.steps()
-        self._record = program.record if is_shared(program) else ""
+        self._program = program = program.lasting()
+        self._steps, self._record = program.steps(), program.record
         self._bound = {self._record: (self._program, self._steps)}
         needs = program.needs
         assert needs.time is not None, "programs whose rows have no time have no steps"
@@ -120,8 +115,8 @@ class Incremental:
         self.schema: pa.Schema = program.schema
         self.given = given
         self.events: pa.Schema = program.events if given is None else given.columns
-        self.columns: pa.Schema = pa.schema([program.events.field(name) for name in needs.read])
-        self.owner: str = name_owner(program.facts, self.columns)
+        self.columns: pa.Schema = program.columns_read
+        self.owner: str = program.state_identity
         self._looked_at_times = False
         self._ties = TieWarning()
         self._on_card = on_card
@@ -129,9 +124,7 @@ class Incremental:
     @property
     def never_closing(self) -> tuple[str | None, ...]:
         """The names of queries with one window over the whole input; None stands for a query without a name."""
-        if is_shared(self._program):
-            return self._program.never_closing
-        return () if self._steps is not None else (None,)
+        return self._program.never_closing
 
     @property
     def text(self) -> str:
@@ -230,19 +223,21 @@ class Incremental:
     # Pieces
 
     def _check(self, state: State) -> State:
-        if state.owner != self.owner and state.record and is_shared(self._program):
-            return self._go_on(state, self._program.going_on(state.record, _after(state)))
-        check_owner(state.owner, self.owner)
-        if state.record in self._bound or not is_shared(self._program):
+        changed = state.owner != self.owner
+        if changed and not (state.record and self._record):
+            check_owner(state.owner, self.owner)
+        if not changed and state.record in self._bound:
             return state
-        # Another engine has left it: its queries may be put together in another way here.
-        program = self._program.going_on(state.record, None)
+        # Another engine has left it: there its queries may be put together in another way.
+        program = self._program.after_change(state.record, _after(state) if changed else None)
+        if changed:
+            return self._go_on(state, program)
         if program.record != state.record:
             return self._go_on(state, program)
         self._remember(program)
         return state
 
-    def _go_on(self, state: State, program: Shared) -> State:
+    def _go_on(self, state: State, program: Program) -> State:
         """The state as one of another program."""
         rows = None if state.rows is None else program.rewrite(state.rows)
         carry = program.still_carried(state.carry)
@@ -253,7 +248,7 @@ class Incremental:
         """What computes a state that was checked: queries of a workload may have come at different times."""
         return self._bound[state.record]
 
-    def _remember(self, program: Shared) -> None:
+    def _remember(self, program: Program) -> None:
         if len(self._bound) > _REMEMBERED:
             self._bound = {self._record: (self._program, self._steps)}
         self._bound[program.record] = (program, program.steps())
@@ -288,7 +283,7 @@ class Incremental:
         if state.rows is None and not state.carry:
             return replace(state, watermark=watermark, closed=watermark), nothing
         state, result = self._ended_by_ctrl_c(state, self._step)(program, steps, state, watermark)
-        if watermark is not None and is_shared(program):
+        if watermark is not None:
             settled = program.settled(watermark)
             if settled is not program:
                 state = self._go_on(state, settled)

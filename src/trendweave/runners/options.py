@@ -7,19 +7,15 @@ runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from trendweave.devices.names import DEVICES, Device
 from trendweave.errors import TrendweaveError, near_names, raise_together
-from trendweave.language.durations import read_duration
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.programs.trends.detection import (
-    LIMITS,
-    MAX_TRENDS,
-    MEMORY,
     STRATEGIES,
     Detection,
     Limits,
@@ -32,8 +28,10 @@ from trendweave.rows.given_times.reading import AS_THEY_ARE, TimeReading
 from trendweave.rows.given_times.units import TimeUnit
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.option_values import (
-    SETTINGS,
+    check_order,
+    one_of,
     read_between,
+    read_buckets,
     read_bytes,
     read_chunks,
     read_flag,
@@ -41,8 +39,10 @@ from trendweave.runners.option_values import (
     read_memory,
     read_order,
     read_positive,
+    read_watermark,
     read_word,
     refuse,
+    setting_of,
 )
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ USING: tuple[Using, ...] = ("auto", "index", "replay")
 #: What a rule has besides its query, and rows may have.
 RuleColumn: TypeAlias = Literal["version", "description"]
 RULE_COLUMNS: tuple[RuleColumn, ...] = ("version", "description")
+#: Whose options they are.
+Asked: TypeAlias = Literal["query", "workload", "operators"]
 
 
 class Options(TypedDict, total=False):
@@ -173,49 +175,89 @@ class Place(Enum):
     SPARK_STREAM = "run() on a Spark stream"
 
 
-_ANYWHERE = ("numbers", "memory", "max_trends", "max_rows", "max_work", "strategy", "device", "order_by")
-_OF_TIMES = ("time_unit", "time_format")
-_EVERYWHERE = (*_ANYWHERE, *_OF_TIMES)
-_IN_BATCH = (
-    "progress",
-    "metrics",
-    "observation",
-    "chunks",
-    "exchange",
-    "rows_at_once",
-    "max_rows_of_a_key",
-    "bytes_in_memory",
-)
-_ON_STORES = ("progress", "between", "using", "metrics", "spark")
-_ON_STREAMS = ("buckets", "watermark", "early", "late_rows", "metrics")
-_TAKEN: dict[Place, tuple[str, ...]] = {
-    Place.RUN: (*_EVERYWHERE, "progress", "metrics"),
-    Place.ITER: (*_EVERYWHERE, "progress", "metrics"),
-    Place.STORE: (*_ANYWHERE, *_ON_STORES),
-    Place.SCHEMA: tuple(dict.fromkeys((*_EVERYWHERE, *_IN_BATCH, *_ON_STREAMS, *_ON_STORES))),
-    Place.INCREMENTAL: _EVERYWHERE,
-    Place.PUSH: (*_EVERYWHERE, "watermark", "state"),
-    Place.SPARK_BATCH: (*_EVERYWHERE, *_IN_BATCH),
-    Place.SPARK_STREAM: (*_EVERYWHERE, *_ON_STREAMS),
+def _as_it_is(name: str, value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What there is to know of an option besides its type and what it does, which stands in `Options`.
+
+    Attributes:
+        places: Where queries take it.
+        read: Checks a value, by the option's name; settings of a session are text.
+        setting: Whether a session can set it, see `setting_of`.
+        workloads: Where workloads take it; None: where queries do.
+        operators: Where operators take it; None: where queries do.
+    """
+
+    places: frozenset[Place] = frozenset()
+    read: Callable[[str, Any], Any] = _as_it_is
+    setting: bool = False
+    workloads: frozenset[Place] | None = None
+    operators: frozenset[Place] | None = None
+
+
+#: Places that compute in this process, and those on Spark. `schema` takes what some place takes that has tables.
+_IN_PROCESS = frozenset({Place.RUN, Place.ITER, Place.INCREMENTAL, Place.PUSH})
+_ON_SPARK = frozenset({Place.SPARK_BATCH, Place.SPARK_STREAM})
+_ALL = frozenset(Place)
+_BATCH = frozenset({Place.SPARK_BATCH, Place.SCHEMA})
+_STREAMS = frozenset({Place.SPARK_STREAM, Place.SCHEMA})
+_STORES = frozenset({Place.STORE, Place.SCHEMA})
+_FINITE = _BATCH | _STORES | {Place.RUN, Place.ITER}
+_NOWHERE = frozenset[Place]()
+
+
+def read_rule_columns(name: str, value: Any) -> tuple[RuleColumn, ...]:
+    """Each once, in the order in which they were given."""
+    given = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else value
+    return tuple(dict.fromkeys(read_word(name, one, RULE_COLUMNS) for one in given))
+
+
+#: All options, in the order in which they are told.
+OPTIONS: dict[str, Option] = {
+    "numbers": Option(_ALL, one_of(NUMBERS), setting=True),
+    "memory": Option(_ALL, read_memory),
+    "max_trends": Option(_ALL, read_max_trends),
+    "max_rows": Option(_ALL, read_positive, setting=True),
+    "max_work": Option(_ALL, read_positive, setting=True),
+    "strategy": Option(_ALL, one_of(STRATEGIES)),
+    "device": Option(_ALL, one_of(DEVICES), setting=True),
+    # An operator is given its own where it is made.
+    "order_by": Option(_ALL, read_order, operators=_NOWHERE),
+    "time_unit": Option(_ALL - {Place.STORE}),
+    "time_format": Option(_ALL - {Place.STORE}),
+    "progress": Option(_FINITE, read_flag),
+    # Operators are run one by one on DataFrames, and what each of them counts would be told as one.
+    "metrics": Option(_FINITE | _STREAMS, workloads=_ALL, operators=frozenset({Place.SPARK_STREAM})),
+    "observation": Option(_BATCH, operators=_NOWHERE),
+    "chunks": Option(_BATCH, read_chunks, setting=True),
+    "exchange": Option(_BATCH, one_of(EXCHANGES), setting=True),
+    "rows_at_once": Option(_BATCH, read_positive, setting=True),
+    "max_rows_of_a_key": Option(_BATCH, read_positive, setting=True),
+    "bytes_in_memory": Option(_BATCH, read_positive, setting=True),
+    "buckets": Option(_STREAMS, read_buckets, setting=True),
+    "watermark": Option(_STREAMS | {Place.PUSH}, read_watermark),
+    "early": Option(_STREAMS, read_flag),
+    "late_rows": Option(_STREAMS, read_flag),
+    "state": Option(frozenset({Place.PUSH}), read_bytes),
+    "between": Option(_STORES, read_between),
+    "using": Option(_STORES, one_of(USING)),
+    "spark": Option(_STORES),
+    "sharing": Option(workloads=_ALL, read=one_of(SHARING)),
+    "rule_columns": Option(workloads=_ALL, read=read_rule_columns),
 }
 
 
-def _less(names: tuple[str, ...], *others: str) -> tuple[str, ...]:
-    return tuple(name for name in names if name not in others)
-
-
-#: Places that compute in this process.
-_IN_PROCESS = (Place.RUN, Place.ITER, Place.INCREMENTAL, Place.PUSH)
-_ON_SPARK = (Place.SPARK_BATCH, Place.SPARK_STREAM)
-_OF_WORKLOADS: dict[Place, tuple[str, ...]] = {
-    place: tuple(dict.fromkeys((*taken, "sharing", "rule_columns", *(("metrics",) if place in _IN_PROCESS else ()))))
-    for place, taken in _TAKEN.items()
-}
-#: Operators are run one by one on DataFrames, and what each of them counts would be told as one.
-_OF_OPERATORS: dict[Place, tuple[str, ...]] = {
-    place: _less(taken, "order_by", *(() if place is Place.SPARK_STREAM else ("metrics", "observation")))
-    for place, taken in _TAKEN.items()
-}
+def _taken(place: Place, asked: Asked) -> tuple[str, ...]:
+    """The options of a place."""
+    found = []
+    for name, option in OPTIONS.items():
+        own = {"query": None, "workload": option.workloads, "operators": option.operators}[asked]
+        if place in (option.places if own is None else own):
+            found.append(name)
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,107 +290,69 @@ class Settings(Wishes):
 
 
 _DEFAULTS = Settings()
+#: Options that are one value of the settings together.
+_OF_LISTS, _OF_LIMITS, _OF_TIMES = (
+    ("memory", "max_trends", "strategy"),
+    ("max_rows", "max_work"),
+    ("time_unit", "time_format"),
+)
 
 
 ReadSetting: TypeAlias = Callable[[str], str | None]
 
 
 def make_settings(
-    plan: QueryPlan, place: Place, given: Mapping[str, Any], read_setting: ReadSetting | None = None
+    plans: QueryPlan | Mapping[str, QueryPlan],
+    place: Place,
+    given: Mapping[str, Any],
+    read_setting: ReadSetting | None = None,
+    asked: Asked = "query",
 ) -> Settings:
     """Check the options of a call and fill in what was not given.
 
     Args:
-        plan: The plan of the query, as some options only go with some queries.
+        plans: The plan of the query, as some options only go with some queries; those of the queries of a workload, or
+            among operators, by name. What is for queries that look for trends, or show them, counts for those that do.
         place: Where it is to run.
         given: The keyword arguments of the call.
         read_setting: Gives the value of a setting of the Spark session by its full name, None where it is not set.
             None outside of Spark.
+        asked: What is to run.
 
     Raises:
-        OptionError: An option is not known here, has a value that it cannot have, or does not go with the query.
+        OptionError: An option is not known here, has a value that it cannot have, or does not go with the queries.
     """
-    _check_names(given, place, _TAKEN)
-    options = _find_options(place, given, read_setting, _TAKEN[place])
-    made = _make(place, options, _detection(plan, options))
-    return replace(made, order_by=read_order([plan], options.get("order_by")))
-
-
-def make_workload_settings(
-    plans: Mapping[str, QueryPlan], place: Place, given: Mapping[str, Any], read_setting: ReadSetting | None = None
-) -> Settings:
-    """Check the options of a workload's call. What is for queries that look for trends, or show them, counts for those
-    that do.
-
-    Args:
-        plans: The plans of its queries by name.
-        place: As for `make_settings`.
-        given: As for `make_settings`.
-        read_setting: As for `make_settings`.
-
-    Raises:
-        OptionError: As for `make_settings`; there is an option for queries of a kind that is not there.
-    """
-    _check_names(given, place, _OF_WORKLOADS)
-    options = _find_options(place, given, read_setting, _OF_WORKLOADS[place])
-    finding = {name: plan for name, plan in plans.items() if _finds_trends(plan)} or plans
-    detection, errors = _DEFAULTS.detection, list[TrendweaveError]()
-    for name, plan in finding.items():
-        try:
-            detection = _detection(plan, options)
-        except TrendweaveError as error:
-            errors.append(error.about(name))
-    raise_together(errors)
-    made = _make(place, options, detection)
-    order = read_order(plans.values(), options.get("order_by"))
-    return replace(made, order_by=order, rule_columns=_read_rule_columns(options.get("rule_columns", ())))
-
-
-def _read_rule_columns(value: Any) -> tuple[RuleColumn, ...]:
-    """Each once, in the order in which they were given."""
-    given = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else value
-    return tuple(dict.fromkeys(read_word("rule_columns", name, RULE_COLUMNS) for name in given))
-
-
-def make_operator_settings(
-    plans: Sequence[QueryPlan], place: Place, given: Mapping[str, Any], read_setting: ReadSetting | None = None
-) -> Settings:
-    """Check the options of operators. What is for queries that show trends counts for those that do.
-
-    Args:
-        plans: Those of queries among the operators.
-        place: As for `make_settings`.
-        given: As for `make_settings`.
-        read_setting: As for `make_settings`.
-
-    Raises:
-        OptionError: As for `make_settings`; no query shows trends, and there is an option for such.
-    """
-    _check_names(given, place, _OF_OPERATORS)
-    options = _find_options(place, given, read_setting, _OF_OPERATORS[place])
-    detection = _DEFAULTS.detection
-    if any(name in options for name in ("memory", "max_trends", "strategy")):
-        finding = [plan for plan in plans if _finds_trends(plan)]
-        if not finding:
-            message = "memory, max_trends and strategy are for queries that list trends, not for other operators"
-            raise refuse(message, "leave them out", "TW414")
-        detection = [_detection(plan, options) for plan in finding][-1]
-    return _make(place, options, detection)
+    options = _find_options(place, given, read_setting, asked)
+    named = plans if isinstance(plans, Mapping) else {"": plans}
+    if "order_by" in options:
+        check_order(named.values())
+    observation, metrics = _observers(place, options)
+    apart = (*_OF_LISTS, *_OF_LIMITS, *_OF_TIMES, "metrics", "observation", "device")
+    return Settings(
+        **{name: value for name, value in options.items() if name not in apart},
+        detection=_find_detection(named, options, asked),
+        limits=Limits(**{name: options[name] for name in _OF_LIMITS if name in options}),
+        times=read_time_options(options.get("time_unit"), options.get("time_format")),
+        device=_find_device(place, options.get("device", _DEFAULTS.device)),
+        metrics=metrics,
+        observation=observation,
+    )
 
 
 def _find_options(
-    place: Place, given: Mapping[str, Any], read_setting: ReadSetting | None, known: tuple[str, ...]
+    place: Place, given: Mapping[str, Any], read_setting: ReadSetting | None, asked: Asked
 ) -> dict[str, Any]:
-    """Options that have a value, from the call or from the session."""
+    """Options that have a value, from the call or from the session, checked one by one."""
+    known = _taken(place, asked)
+    _check_names(given, place, asked, known)
     options = {name: value for name, value in given.items() if value is not None}
-    if read_setting is None:
-        return options
-    # The columns of a result depend on one of them, and what is told of a run on the other.
-    asked = ("numbers", "device") if place is Place.SCHEMA else known
-    for name, setting in SETTINGS.items():
-        if name in asked and name not in options:
-            options[name] = read_setting(f"spark.trendweave.{setting}")
-    return {name: value for name, value in options.items() if value is not None}
+    if read_setting is not None:
+        # The columns of a result depend on one of them, and what is told of a run on the other.
+        settled = ("numbers", "device") if place is Place.SCHEMA else known
+        for name in settled:
+            if OPTIONS[name].setting and name not in options and (value := read_setting(setting_of(name))):
+                options[name] = value
+    return {name: option.read(name, options[name]) for name, option in OPTIONS.items() if name in options}
 
 
 def read_numbers(options: Mapping[str, Any]) -> Numbers:
@@ -360,53 +364,17 @@ def read_numbers(options: Mapping[str, Any]) -> Numbers:
     return read_word("numbers", options.get("numbers", _DEFAULTS.numbers), NUMBERS)
 
 
-def _make(place: Place, options: Mapping[str, Any], detection: Detection) -> Settings:
-    watermark = options.get("watermark")
-    if watermark is not None:
-        read_duration(watermark, "watermark", or_none_at_all=True)
-    observation, metrics = _observers(place, options)
-    return Settings(
-        numbers=read_numbers(options),
-        detection=detection,
-        device=_read_device(place, options.get("device", _DEFAULTS.device)),
-        chunks=read_chunks(options.get("chunks", _DEFAULTS.chunks)),
-        exchange=read_word("exchange", options.get("exchange", _DEFAULTS.exchange), EXCHANGES),
-        rows_at_once=read_positive("rows_at_once", options.get("rows_at_once", _DEFAULTS.rows_at_once)),
-        max_rows_of_a_key=read_positive(
-            "max_rows_of_a_key", options.get("max_rows_of_a_key", _DEFAULTS.max_rows_of_a_key)
-        ),
-        bytes_in_memory=read_positive("bytes_in_memory", options.get("bytes_in_memory", _DEFAULTS.bytes_in_memory)),
-        buckets=_read_buckets(options.get("buckets", _DEFAULTS.buckets)),
-        watermark=watermark,
-        early=read_flag("early", options.get("early", False)),
-        late_rows=read_flag("late_rows", options.get("late_rows", False)),
-        metrics=metrics,
-        observation=observation,
-        progress=None if options.get("progress") is None else read_flag("progress", options["progress"]),
-        state=read_bytes("state", options.get("state")),
-        between=read_between(options.get("between")),
-        using=read_word("using", options.get("using", _DEFAULTS.using), USING),
-        spark=options.get("spark"),
-        sharing=read_word("sharing", options.get("sharing", _DEFAULTS.sharing), SHARING),
-        times=read_time_options(options.get("time_unit"), options.get("time_format")),
-        limits=Limits(
-            read_positive("max_rows", options.get("max_rows", LIMITS.max_rows)),
-            read_positive("max_work", options.get("max_work", LIMITS.max_work)),
-        ),
-    )
-
-
-def _check_names(given: Mapping[str, Any], place: Place, taken: Mapping[Place, tuple[str, ...]]) -> None:
-    known = taken[place]
+def _check_names(given: Mapping[str, Any], place: Place, asked: Asked, known: tuple[str, ...]) -> None:
     unknown = sorted(set(given) - set(known))
     if not unknown:
         return
-    if "sharing" in unknown:
-        message = "sharing is an option of workloads; a single query has nothing to share"
-        raise refuse(message, "leave it out, or put queries into a trendweave.workload")
-    if "rule_columns" in unknown:
-        message = "rule_columns is an option of workloads, and a query alone is no rule"
-        raise refuse(message, "leave it out, or put queries into a trendweave.workload")
+    for name, why in (
+        ("sharing", "; a single query has nothing to share"),
+        ("rule_columns", ", and a query alone is no rule"),
+    ):
+        if name in unknown:
+            hint = "leave it out, or put queries into a trendweave.workload"
+            raise refuse(f"{name} is an option of workloads{why}", hint)
     if place is Place.STORE and set(unknown) <= set(_OF_TIMES):
         message = f"a store already has timestamps; {unknown[0]} is for reading other formats"
         raise refuse(message, f"give it where events come in: EventStore.create(...) and append(..., {unknown[0]}=...)")
@@ -416,10 +384,14 @@ def _check_names(given: Mapping[str, Any], place: Place, taken: Mapping[Place, t
     if set(unknown) <= {"between", "using", "spark"}:
         message = f"only stores take the options {', '.join(unknown)}"
         raise refuse(message, "leave them out, or give the query a trendweave.EventStore")
-    if place in (Place.RUN, Place.ITER) and set(unknown) <= set(_IN_BATCH):
+    if (
+        place in (Place.RUN, Place.ITER)
+        and all(Place.SPARK_BATCH in OPTIONS[name].places for name in unknown if name in OPTIONS)
+        and set(unknown) <= set(OPTIONS)
+    ):
         message = f"only Spark DataFrames take the options {', '.join(unknown)}"
         raise refuse(message, "leave them out, or give the query a Spark DataFrame")
-    everywhere = [other.value for other in Place if unknown[0] in taken[other] and other is not Place.SCHEMA]
+    everywhere = [other.value for other in Place if unknown[0] in _taken(other, asked) and other is not Place.SCHEMA]
     hint = near_names(unknown[0], known) or f"leave {unknown[0]} out"
     if everywhere:
         hint = f"{unknown[0]} is an option of {' and '.join(everywhere)}"
@@ -452,32 +424,45 @@ def _finds_trends(plan: QueryPlan) -> bool:
     return not isinstance(trend, IntervalPlan) and trend.finds_trends
 
 
-def _detection(plan: QueryPlan, options: Mapping[str, Any]) -> Detection:
-    """Options of queries that show trends."""
-    if not any(name in options for name in ("memory", "max_trends", "strategy")):
+def _find_detection(plans: Mapping[str, QueryPlan], options: Mapping[str, Any], asked: Asked) -> Detection:
+    """Options of queries that show trends; they suit all that do."""
+    given = {name: options[name] for name in _OF_LISTS if name in options}
+    if not given:
         return _DEFAULTS.detection
+    finding = {name: plan for name, plan in plans.items() if _finds_trends(plan)}
+    if not finding and asked == "operators":
+        raise _refuse_lists("other operators")
+    errors = list[TrendweaveError]()
+    for name, plan in (finding or plans).items():
+        try:
+            _check_lists(plan, given.get("strategy"))
+        except TrendweaveError as error:
+            errors.append(error.about(name) if asked == "workload" else error)
+    raise_together(errors)
+    return Detection(**given)
+
+
+def _check_lists(plan: QueryPlan, strategy: Strategy | None) -> None:
     trend = plan.trend if isinstance(plan, SituatedPlan) else plan
     if isinstance(trend, IntervalPlan) or not trend.finds_trends:
-        others = "interval queries" if isinstance(trend, IntervalPlan) else "aggregates"
-        message = f"memory, max_trends and strategy are for queries that list trends, not for {others}"
-        raise refuse(message, "leave them out", "TW414")
-    strategy = options.get("strategy")
-    if strategy is not None:
-        strategy = read_word("strategy", strategy, STRATEGIES)
-    if strategy not in (None, "m-cet") and trend.choice is not None:
+        raise _refuse_lists("interval queries" if isinstance(trend, IntervalPlan) else "aggregates")
+    if strategy in (None, "m-cet"):
+        return
+    if trend.choice is not None:
         message = f"{trend.choice.kind.upper()} walks from event to event (m-cet); it has no other strategy"
         raise refuse(message, "leave strategy out", "TW414")
-    if strategy not in (None, "m-cet") and trend.complete and not trend.reduced_graph_is_exact:
+    if trend.complete and not trend.reduced_graph_is_exact:
         message = "complete trends that need a check at each step have one strategy, m-cet"
         raise refuse(message, "leave strategy out", "TW414")
-    return Detection(
-        read_memory(options.get("memory", MEMORY)), read_max_trends(options.get("max_trends", MAX_TRENDS)), strategy
-    )
 
 
-def _read_device(place: Place, value: object) -> Device:
+def _refuse_lists(others: str) -> TrendweaveError:
+    message = f"memory, max_trends and strategy are for queries that list trends, not for {others}"
+    return refuse(message, "leave them out", "TW414")
+
+
+def _find_device(place: Place, device: Device) -> Device:
     """A device that is there; cards of Spark's tasks are theirs, and tasks have one core unless told otherwise."""
-    device = read_word("device", value, DEVICES)
     if device == "auto" and place in _ON_SPARK:
         return "cpu"
     if device == "gpu" and place in _IN_PROCESS:
@@ -485,7 +470,3 @@ def _read_device(place: Place, value: object) -> Device:
 
         find_card()
     return device
-
-
-def _read_buckets(value: object) -> Literal["auto"] | int:
-    return "auto" if value == "auto" else read_positive("buckets", value)

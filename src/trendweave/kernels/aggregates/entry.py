@@ -7,15 +7,13 @@
 """
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, localcontext
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
 from trendweave.kernels.aggregates import exact_numbers as exact
 from trendweave.kernels.aggregates.blocks import Blocks, find_windows
 from trendweave.kernels.aggregates.passes import MEMORY_LIMIT, Engine
-from trendweave.kernels.columns import same_column
 from trendweave.kernels.inputs import (
     NO_TREND,
     NO_VALUE,
@@ -32,98 +30,42 @@ from trendweave.kernels.numbering import from_ordered_bits, ordered_bits
 NUMBERS = ("exact", "float64")
 #: Before all ticks.
 NO_MATCH = np.iinfo(np.int64).min
-_EXTREMUM = {False: Measure.MAX, True: Measure.MIN}
 
 
-class Measured(NamedTuple):
-    """An aggregate without its arrays: its kind, the mask of variables whose occurrences count, whether values are
-    floats, and the numbers of the aggregates whose `values` and whose `valid` it reads; None: every occurrence counts.
-    Those that read the same share their numbers."""
-
-    kind: str
-    variables: int
-    floats: bool = False
-    values: int | None = None
-    valid: int | None = None
-
-
-class Component(NamedTuple):
-    """What a pass adds up, or finds the largest of: the values of the aggregate with this number, or occurrences that
-    are `valid` in it (None: all of them)."""
-
-    variables: int
-    aggregate: int | None
-    values: bool = True
-    turned: bool = False  # the smallest value is the largest of those that are turned around
+def sort_out(aggregates: Sequence[Aggregate], exactly: bool) -> tuple[list[int], list[int], list[int]]:
+    """The numbers of the aggregates that each pass finds: counts and sums; sums of floats beside exact counts; largest
+    and smallest values."""
+    linear, floats, extrema = list[int](), list[int](), list[int]()
+    for number, one in enumerate(aggregates):
+        if one.kind in (Measure.MIN, Measure.MAX):
+            extrema.append(number)
+        elif exactly and one.kind == Measure.SUM and np.asarray(one.values).dtype.kind == "f":
+            floats.append(number)
+        else:
+            linear.append(number)
+    return linear, floats, extrema
 
 
-#: Per aggregate the places of what is counted, and of what is summed or the largest: pass and number of a component.
-Places: TypeAlias = tuple[tuple[tuple[int, int] | None, tuple[int, int] | None], ...]
-LINEAR, FLOATS, EXTREMA = range(3)
-
-
-def describe(aggregates: Sequence[Aggregate]) -> list[Measured]:
-    """Aggregates without their arrays; equal columns have one number."""
-    measures = []
-    for part in aggregates:
-        values = valid = None
-        same = [number for number, one in enumerate(aggregates) if same_column(one.valid, part.valid)]
-        if part.valid is not None:
-            valid = same[0]
-        if part.kind != Measure.COUNT:
-            values = next(number for number in same if same_column(aggregates[number].values, part.values))
-        floats = values is not None and np.asarray(part.values).dtype.kind == "f"
-        measures.append(Measured(part.kind, part.variables, floats, values, valid))
-    return measures
-
-
-def sort_out(measures: Sequence[Measured], exactly: bool) -> tuple[list[list[Component]], Places]:
-    """Components of the passes, each kept once: counts and sums; sums of floats beside exact counts; largest values.
-    And where each aggregate finds its own."""
-    passes: list[list[Component]] = [[], [], []]
-    places = []
-
-    def place(number: int, component: Component) -> tuple[int, int]:
-        if component not in passes[number]:
-            passes[number].append(component)
-        return number, passes[number].index(component)
-
-    for measure in measures:
-        counted = summed = None
-        if measure.kind in (Measure.MIN, Measure.MAX):
-            summed = place(EXTREMA, Component(measure.variables, measure.values, turned=measure.kind == Measure.MIN))
-        if measure.kind in (Measure.COUNT, Measure.AVG):
-            counted = place(LINEAR, Component(measure.variables, measure.valid, values=False))
-        if measure.kind in (Measure.SUM, Measure.AVG):
-            beside = FLOATS if measure.floats and exactly else LINEAR
-            summed = place(beside, Component(measure.variables, measure.values))
-        places.append((counted, summed))
-    return passes, tuple(places)
-
-
-def read_values(parts: Sequence[Component], aggregates: Sequence[Aggregate], count: int, kind: type) -> np.ndarray:
-    """What rows add to each component."""
-    matrix = np.ones((len(parts), count), kind)
-    for row, part in zip(matrix, parts, strict=True):
-        if part.aggregate is None:
-            continue
-        given = aggregates[part.aggregate]
-        if part.values:
-            row[:] = np.asarray(given.values)
-        if given.valid is not None:
-            row[~np.asarray(given.valid, np.bool_)] = 0
+def read_values(aggregates: Sequence[Aggregate], count: int, kind: type) -> np.ndarray:
+    """What rows add to each count or sum."""
+    matrix = np.ones((len(aggregates), count), kind)
+    for row, one in zip(matrix, aggregates, strict=True):
+        if one.kind != Measure.COUNT:
+            row[:] = np.asarray(one.values)
+        if one.valid is not None:
+            row[~np.asarray(one.valid, np.bool_)] = 0
     return matrix
 
 
-def find_states(masks: Sequence[int], template: Template, queries: QueryLanes | None = None) -> np.ndarray:
-    """bool[masks, states]: whether a state's variable is in the mask. With queries side by side uint64: for which of
-    them the state is."""
+def find_states(aggregates: Sequence[Aggregate], template: Template, queries: QueryLanes | None = None) -> np.ndarray:
+    """bool[aggregates, states]: whether occurrences in a state count. With queries side by side uint64: for which of
+    them they do."""
     if queries is not None:
         everyone, states = (1 << queries.count) - 1, range(len(template.state_variable))
-        of_states = [[mask >> state * queries.count & everyone for state in states] for mask in masks]
-        return np.array(of_states, np.uint64).reshape(len(masks), len(states))
-    flags = [[bool(mask >> int(v) & 1) for v in template.state_variable] for mask in masks]
-    return np.array(flags, np.bool_).reshape(len(masks), len(template.state_variable))
+        of_states = [[one.variables >> state * queries.count & everyone for state in states] for one in aggregates]
+        return np.array(of_states, np.uint64).reshape(len(aggregates), len(states))
+    flags = [[bool(one.variables >> int(v) & 1) for v in template.state_variable] for one in aggregates]
+    return np.array(flags, np.bool_).reshape(len(aggregates), len(template.state_variable))
 
 
 def extremum_order(values: np.ndarray) -> np.ndarray:
@@ -174,8 +116,9 @@ def aggregate(
     """Aggregates over all trends, per segment and window with at least one trend.
 
     transition_conditions  one Condition (or None) per transition of the template
+    aggregates   each of them is found by itself, so give equal ones once
     selection    which later rows a row may be followed by
-    numbers      "exact"; "float64": counts and sums as floats (infinite beyond 2**1024), averages as their ratio
+    numbers      "exact"; "float64": counts and sums as floats (infinite beyond 2**1024)
     start_guards, final_guards  state -> int64[n]: a vertex may begin trends only in windows >= start_guards[state][row]
                  and end trends only in windows <= final_guards[state][row] (leading and trailing NOT)
     folds        whether totals per state are summed, refused where they do not do; None: where they do
@@ -242,41 +185,34 @@ def measure(
 ) -> Results:
     """What is asked for, in as few passes over the rows as it takes; see `aggregate`."""
     exactly = numbers == "exact"
-    (linear, floats, extrema), places = sort_out(describe(aggregates), exactly)
+    places = sort_out(aggregates, exactly)
+    linear, floats, extrema = ([aggregates[number] for number in of_pass] for of_pass in places)
 
-    def states(parts: Sequence[Component]) -> np.ndarray:
-        return find_states([part.variables for part in parts], template, queries)
+    def states(asked: Sequence[Aggregate]) -> np.ndarray:
+        return find_states(asked, template, queries)
 
     totals: Sequence[np.ndarray] = ()
     if counted or linear or floats or not extrema:  # else the extrema say where there are trends
-        values = read_values(linear, aggregates, engine.count, np.int64 if exactly else np.float64)
+        values = read_values(linear, engine.count, np.int64 if exactly else np.float64)
         of_linear = states(linear)
         totals = engine.exact_pass(values, of_linear) if exactly else engine.float_pass(values, of_linear)
-    sums = float_sums(engine, floats, aggregates, states(floats)) if floats else []
+    sums = float_sums(engine, read_values(floats, engine.count, np.float64), states(floats)) if floats else []
     largest: Sequence[np.ndarray] = ()
     lookups: Sequence = ()
     if extrema:
-        asked = [aggregates[part.aggregate or 0]._replace(kind=_EXTREMUM[part.turned]) for part in extrema]
-        codes, lookups = zip(*map(extremum_codes, asked), strict=True)
+        codes, lookups = zip(*map(extremum_codes, extrema), strict=True)
         largest = engine.extremum_pass(np.stack(codes).astype(np.int64, copy=False), states(extrema))
         if not len(totals):
             totals = [(largest[0] != NO_TREND).astype(np.int64 if exactly else np.float64)]
 
     found, segment, window = find_windows(engine.blocks, totals[0])
-    totals, sums, largest = (take_windows(columns, found) for columns in (totals, sums, largest))
-    columns, valid = [], []
-    for part, (counted_at, summed_at) in zip(aggregates, places, strict=True):
-        counts = None if counted_at is None else totals[1 + counted_at[1]]
-        number, place = summed_at or (LINEAR, -1)
-        if number == EXTREMA:
-            column, known = read_extremum(part, largest[place], lookups[place])
-        elif number == FLOATS:
-            column, known = read_floats(counts, sums[place])
-        else:
-            column, known = read_linear(counts, None if summed_at is None else totals[1 + place])
-        columns.append(column)
-        valid.append(known)
-    return Results(segment, window, tidy(totals[0]), tuple(columns), tuple(valid))
+    count, *in_windows = take_windows(totals, found)
+    read: list[tuple[np.ndarray, np.ndarray | None]] = [(tidy(column), None) for column in in_windows]
+    read += [(column, None) for column in take_windows(sums, found)]
+    read += list(map(read_extremum, extrema, take_windows(largest, found), lookups))
+    by_number = dict(zip([*places[0], *places[1], *places[2]], read, strict=True))
+    columns = [by_number[number] for number in range(len(aggregates))]
+    return Results(segment, window, tidy(count), tuple(one for one, _ in columns), tuple(known for _, known in columns))
 
 
 def take_windows(totals: Sequence[np.ndarray], found: np.ndarray) -> Sequence[np.ndarray]:
@@ -307,62 +243,15 @@ def check_choice(name: str, given: object, choices: tuple) -> None:
         raise ValueError(f"{name} is one of {choices}, not {given!r}")
 
 
-def read_linear(counts: np.ndarray | None, sums: np.ndarray | None) -> tuple:
-    """(values, valid) of a count (no sums), a sum (no counts) or an average."""
-    if sums is None:
-        return tidy(counts), None
-    if counts is None:
-        return tidy(sums), None
-    known = (counts != 0).astype(bool)
-    return divide_sums(sums, np.where(known, counts, 1)), known
-
-
-def read_floats(counts: np.ndarray | None, sums: np.ndarray) -> tuple:
-    """The same of sums of floats beside exact counts, which are decimals where some are beyond floats."""
-    if sums.dtype != object:
-        return read_linear(counts, sums)
-    if counts is None:
-        return sums.astype(np.float64), None
-    known = np.asarray(counts != 0, np.bool_)
-    with localcontext(exact.DECIMALS):
-        pairs = zip(sums.tolist(), counts.tolist(), strict=True)
-        return np.array([float(Decimal(one) / int(n)) if n else 0.0 for one, n in pairs], np.float64), known
-
-
 def tidy(column: np.ndarray) -> np.ndarray:
     """int64 if everything fits."""
     return exact.narrow_integers(column) if column.dtype == object else column
 
 
-def divide_float(total: float, count: int) -> float:
-    """total / count where the count may be beyond the range of floats."""
-    if not np.isfinite(total):
-        return float(total)
-    numerator, denominator = float(total).as_integer_ratio()
-    return numerator / (denominator * int(count))
-
-
-def divide_sums(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Averages, rounded once where the sums are exact."""
-    if sums.dtype != object and counts.dtype != object:
-        with np.errstate(invalid="ignore"):
-            averages = sums / counts
-        if sums.dtype == np.int64:  # beyond 53 bits, whole numbers would be rounded before they are divided
-            large = np.flatnonzero((sums > 2**53) | (sums < -(2**53)) | (counts > 2**53))
-            averages[large] = [int(s) / int(c) for s, c in zip(sums[large], counts[large], strict=True)]
-        return averages
-    pairs = zip(sums.tolist(), counts.tolist(), strict=True)
-    floats = sums.dtype == np.float64
-    return np.array([divide_float(s, int(c)) if floats else s / int(c) for s, c in pairs], np.float64)
-
-
-def float_sums(
-    engine: Passes, floats: Sequence[Component], aggregates: Sequence[Aggregate], states: np.ndarray
-) -> list[np.ndarray]:
+def float_sums(engine: Passes, values: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
     """Sums of floats: float64 as long as all of them are finite, or are not because values are not; else decimals."""
-    values = read_values(floats, aggregates, engine.count, np.float64)
     sums = list(engine.float_pass(values, states)[1:])
-    for k in range(len(floats)):
+    for k in range(len(sums)):
         if np.isfinite(sums[k]).all():
             continue
         special, marked = not_finite(engine, values[k], states[k : k + 1])

@@ -3,7 +3,7 @@
 An int64 array holds what fits; beyond that results are object arrays of Python integers. Never a wrong number.
 """
 
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from functools import partial
 
 import numpy as np
@@ -110,3 +110,13 @@ def as_decimals(values: np.ndarray) -> np.ndarray:
     found = np.empty(values.shape, object)
     found.reshape(-1)[:] = list(map(Decimal, values.reshape(-1).tolist()))
     return found
+
+
+def average_floats(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Averages from sums of floats; 0 where nothing is counted. Sums and counts may be beyond all floats."""
+    if sums.dtype != object and counts.dtype != object:
+        with np.errstate(invalid="ignore"):
+            return sums / np.where(counts != 0, counts, 1)
+    with localcontext(DECIMALS):
+        pairs = zip(sums.tolist(), counts.tolist(), strict=True)
+        return np.array([float(Decimal(one) / int(n)) if n else 0.0 for one, n in pairs], np.float64)

@@ -16,18 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trendweave.kernels.aggregates import exact_numbers as exact
-from trendweave.kernels.aggregates.entry import (
-    Component,
-    Measured,
-    Places,
-    extremum_order,
-    find_states,
-    read_floats,
-    read_linear,
-    read_values,
-    sort_out,
-    tidy,
-)
+from trendweave.kernels.aggregates.entry import extremum_order, find_states, read_values, sort_out, tidy
 from trendweave.kernels.inputs import NO_TREND, NO_VALUE, Aggregate, Measure, Results, Rows, Template
 from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape, fold_shape
 from trendweave.kernels.loops.matrices import LIMB_BITS, run_apply, run_fold
@@ -41,10 +30,10 @@ _SHIFT = 2**64
 
 @dataclass(frozen=True)
 class Group:
-    """Components of one kind of number."""
+    """The aggregates with these numbers, which are of one kind of number."""
 
     shape: FoldShape
-    components: tuple[Component, ...]
+    aggregates: tuple[int, ...]
     widens: bool  # whether numbers that do not fit become wide
 
     @property
@@ -69,12 +58,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Algebra:
-    """What is counted and measured of trends, as groups; equal where summaries may be put together. `places` says per
-    measure the components (group, number) of what is counted, and of what is summed or the largest."""
+    """What is counted and measured of trends, as groups. `kinds` says of each aggregate what it measures, and whether
+    of floats."""
 
-    measures: tuple[Measured, ...]
+    kinds: tuple[tuple[str, bool], ...]
     groups: tuple[Group, ...]
-    places: Places
     exact: bool
 
 
@@ -105,7 +93,7 @@ class Summaries(NamedTuple):
 
 def make_algebra(
     template: Template,
-    measures: Sequence[Measured] = (),
+    aggregates: Sequence[Aggregate] = (),
     numbers: str = "exact",
     only_beginnings: bool = False,
     resets: Sequence[tuple[int, int]] = (),
@@ -114,21 +102,21 @@ def make_algebra(
 
     Args:
         template: The template.
-        measures: What is measured of them.
+        aggregates: What is measured of them; values only tell whether they are floats.
         numbers: "exact": whole numbers of any size; "float64": counts and sums as floats.
         only_beginnings: Whether no trend goes on from one summary to the next.
         resets: Pairs (state, variable): rows of the variable make trends in the state nothing.
     """
     exactly = numbers == "exact"
-    parts, places = sort_out(measures, exactly)
     kinds = (Numbers.INT64 if exactly else Numbers.FLOAT64, Numbers.FLOAT64, Numbers.LARGEST)
     groups = []
-    for kind, components in zip(kinds, parts, strict=True):
-        states = find_states([part.variables for part in components], template)
+    for kind, chosen in zip(kinds, sort_out(aggregates, exactly), strict=True):
+        states = find_states([aggregates[number] for number in chosen], template)
         shape = fold_shape(template, states, kind, 1)
         shape = replace(shape, resets=tuple(resets), is_vector=only_beginnings)
-        groups.append(Group(shape, tuple(components), exactly or kind is Numbers.LARGEST))
-    return Algebra(tuple(measures), tuple(groups), places, exactly)
+        groups.append(Group(shape, tuple(chosen), exactly or kind is Numbers.LARGEST))
+    kinds_of = tuple((str(one.kind), np.asarray(one.values).dtype == np.float64) for one in aggregates)
+    return Algebra(kinds_of, tuple(groups), exactly)
 
 
 def no_summaries(algebra: Algebra) -> Summaries:
@@ -165,10 +153,10 @@ def extend(
     """
     found = []
     for number, (group, maps) in enumerate(zip(algebra.groups, earlier.maps, strict=True)):
-        if number and not group.components:
+        if number and not group.aggregates:
             found.append(Maps(np.zeros((which.size, group.cells), group.kind), np.full(which.size, None)))
             continue
-        values, odd = _read_values(group, aggregates, rows.tick.size)
+        values, odd = _read_values(group, [aggregates[one] for one in group.aggregates], rows.tick.size)
         found.append(_extend(group, maps, which, rows, values, odd))
     return Summaries(tuple(found))
 
@@ -176,14 +164,13 @@ def extend(
 def _read_values(group: Group, aggregates: Sequence[Aggregate], count: int) -> tuple[np.ndarray, np.ndarray]:
     """What rows add to each component, and where that is a code that stands for something else, or no number."""
     if group.shape.numbers is not Numbers.LARGEST:
-        values = read_values(group.components, aggregates, count, group.kind)
+        values = read_values(aggregates, count, group.kind)
         return values, np.isnan(values)
-    values, odd = np.full((len(group.components), count), NO_VALUE), np.zeros((len(group.components), count), np.bool_)
-    for row, is_odd, part in zip(values, odd, group.components, strict=True):
-        given = aggregates[part.aggregate or 0]
+    values, odd = np.full((len(aggregates), count), NO_VALUE), np.zeros((len(aggregates), count), np.bool_)
+    for row, is_odd, given in zip(values, odd, aggregates, strict=True):
         codes = extremum_order(np.asarray(given.values))
         known = np.True_ if given.valid is None else np.asarray(given.valid, np.bool_)
-        row[:] = np.where(known, ~codes if part.turned else codes, NO_VALUE)
+        row[:] = np.where(known, ~codes if given.kind == Measure.MIN else codes, NO_VALUE)
         is_odd[:] = known & (row <= NO_VALUE)
     return values, odd
 
@@ -203,7 +190,7 @@ def _extend(group: Group, earlier: Maps, which: np.ndarray, rows: Rows, values: 
     if not group.widens:
         return Maps(numbers, wide)
     if group.shape.numbers is not Numbers.INT64:
-        has_odd = _any_between(odd.any(axis=0), rows.segment_starts[:-1], ends)
+        has_odd = any_between(odd.any(axis=0), rows.segment_starts[:-1], ends)
         if group.shape.numbers is Numbers.LARGEST:
             fits = ~has_odd
         else:
@@ -370,45 +357,37 @@ def finish(algebra: Algebra, summaries: Summaries, low: np.ndarray, high: np.nda
     """Aggregates of all trends in the rows of summaries low[entry]:high[entry], which are of one key, in order of time.
     Entries without a trend are left out; `segment` is the number of the entry."""
     order = np.lexsort((high, low))
-    totals: list[list[np.ndarray]] = []
+    totals: list[np.ndarray] = []
     for number, (group, maps) in enumerate(zip(algebra.groups, summaries.maps, strict=True)):
-        if number and not group.components:
-            totals.append([])
+        if number and not group.aggregates:
+            totals.append(np.zeros((low.size, 0)))
             continue
         sorted_totals = _apply_all(group, maps, low[order], high[order])
-        in_order = np.empty_like(sorted_totals)
-        in_order[order] = sorted_totals
-        totals.append(list(in_order.T))
-    found = np.flatnonzero(np.asarray(totals[0][0] != 0, np.bool_))
-
-    def read(place: tuple[int, int] | None) -> np.ndarray | None:
-        return None if place is None else totals[place[0]][place[1] + (place[0] < 2)][found]
-
-    columns: list[np.ndarray] = []
-    valid: list[np.ndarray | None] = []
-    for measure, (counted, summed) in zip(algebra.measures, algebra.places, strict=True):
-        counts, sums = read(counted), read(summed)
-        known: np.ndarray | None
-        if sums is not None and measure.kind in (Measure.MIN, Measure.MAX):
-            column, known = _read_extremum(measure, sums)
-        elif sums is not None and measure.floats:
-            column, known = read_floats(counts, sums)
-        else:
-            column, known = read_linear(counts, sums)
-        columns.append(column)
-        valid.append(known)
-    return Results(found, np.zeros(found.size, np.int64), tidy(totals[0][0][found]), tuple(columns), tuple(valid))
+        totals.append(np.empty_like(sorted_totals))
+        totals[-1][order] = sorted_totals
+    found = np.flatnonzero(np.asarray(totals[0][:, 0] != 0, np.bool_))
+    columns: list[np.ndarray] = [found] * len(algebra.kinds)
+    valid: list[np.ndarray | None] = [None] * len(algebra.kinds)
+    for number, (group, of_group) in enumerate(zip(algebra.groups, totals, strict=True)):
+        for column, place in zip(of_group.T[number < 2 :], group.aggregates, strict=True):
+            kind, floats = algebra.kinds[place]
+            columns[place] = column[found]
+            if number == 2:
+                columns[place], valid[place] = _read_extremum(kind, floats, columns[place])
+            elif number == 0:
+                columns[place] = tidy(columns[place])
+    return Results(found, np.zeros(found.size, np.int64), tidy(totals[0][found, 0]), tuple(columns), tuple(valid))
 
 
-def _read_extremum(measure: Measured, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _read_extremum(kind: str, floats: bool, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(values, valid) from the largest codes."""
     if codes.dtype == object:
         known = np.asarray(codes > NO_VALUE, np.bool_)
         codes = np.where(known, codes - _SHIFT, 0).astype(np.int64)
     else:
         known = codes > NO_VALUE
-    codes = np.where(known, codes if measure.kind == Measure.MAX else ~codes, 0)
-    return from_ordered_bits(codes) if measure.floats else codes, known
+    codes = np.where(known, codes if kind == Measure.MAX else ~codes, 0)
+    return from_ordered_bits(codes) if floats else codes, known
 
 
 def _apply_all(group: Group, maps: Maps, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -420,9 +399,9 @@ def _apply_all(group: Group, maps: Maps, low: np.ndarray, high: np.ndarray) -> n
     if not group.widens:
         return results
     if group.kind is np.float64:
-        fits = _is_finite(results, _any_between(np.isnan(maps.numbers).any(axis=1), low, high))
+        fits = _is_finite(results, any_between(np.isnan(maps.numbers).any(axis=1), low, high))
     is_wide = maps.is_wide()
-    chosen = np.flatnonzero(~fits | _any_between(is_wide, low, high))
+    chosen = np.flatnonzero(~fits | any_between(is_wide, low, high))
     if not chosen.size:
         return results
     needed = np.zeros(is_wide.size + 1, np.int64)
@@ -446,7 +425,7 @@ def _apply_all(group: Group, maps: Maps, low: np.ndarray, high: np.ndarray) -> n
     return results
 
 
-def _any_between(flags: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def any_between(flags: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Whether any flag between low and high is set."""
     counts = np.concatenate([[0], np.cumsum(flags)])
     return counts[high] > counts[low]

@@ -30,7 +30,7 @@ from trendweave.planning.ways import choose_ways
 
 #: What a row waits for: the end of the input, of its window or session, its time (which is that of the last event of a
 #: match), so long after the last or the first event of its match, its time or so long after the first event where NOT
-#: guards the end of its match, or until its match is decided, whichever way.
+#: guards the end of its match or something may follow there, or until its match is decided, whichever way.
 Moment: TypeAlias = Literal["input", "window", "session", "time", "after last", "after first", "either", "decided"]
 #: A name that no query can give to a variable, for an event that is still to come.
 _LATER = "(later)"
@@ -82,8 +82,9 @@ def _certainty_of_matches(plan: Plan, window: MovingWindow) -> Certainty:
     if plan.selection is None and window.by == "last":
         return Certainty("after last", length, covers)
     if plan.selection is None and plan.strategy == "skip-till-any-match":
-        # Whatever has begun may go on as long as its window lasts.
-        return Certainty("after first", length, covers)
+        # Whatever has begun may go on as long as its window lasts, if something may follow where it ends.
+        some = any(not goes_on for goes_on in _ends_that_go_on(template, plan.strategy).values())
+        return Certainty("either" if some else "after first", length, covers)
     in_order = plan.selection is None or plan.selection.skip != "next" or bool(covers)
     return Certainty("decided", length, covers, in_order, bool(covers))
 
@@ -104,21 +105,27 @@ def covered_by_longer(template: Template, strategy: str) -> tuple[str, ...]:
     not be contiguous, not at all. Predicates and NOTs play no part: they make fewer trends, and of more states than are
     followed everything may be part of a longer one whose last event can be followed at all.
     """
+    return _variables(template, set().union(*_ends_that_go_on(template, strategy).values()))
+
+
+def _ends_that_go_on(template: Template, strategy: str) -> dict[str, set[int]]:
+    """Of each variable at an end, the states that may follow after that end in a longer trend that holds it."""
     steps, variable = useful_steps(template), [state.variable for state in template.states]
     ends = {end.state for end in template.ends}
-    last = {variable[state] for state in ends}
-    following = {step.target for step in steps if variable[step.source] in last}
-    if following and len(template.states) <= MOST_STATES:
-        targets: dict[int | None, set[int]] = {None: {start.state for start in template.starts}}
-        for step in steps:
-            targets.setdefault(step.source, set()).add(step.target)
-        following = {
-            target
-            for own, longer in _find_pairs(targets, variable, strategy)
-            if own in ends
-            for target in targets.get(longer, ())
-        }
-    return _variables(template, following)
+    following: dict[str, set[int]] = {variable[state]: set() for state in sorted(ends)}
+    for step in steps:
+        if variable[step.source] in following:
+            following[variable[step.source]].add(step.target)
+    if not any(following.values()) or len(template.states) > MOST_STATES:
+        return following
+    targets: dict[int | None, set[int]] = {None: {start.state for start in template.starts}}
+    for step in steps:
+        targets.setdefault(step.source, set()).add(step.target)
+    following = {name: set() for name in following}
+    for own, longer in _find_pairs(targets, variable, strategy):
+        if own in ends:
+            following[variable[own]] |= targets.get(longer, set())
+    return following
 
 
 def _find_pairs(
@@ -142,18 +149,25 @@ def _variables(template: Template, states: set[int]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(state.variable for state in template.states if state.number in states))
 
 
-def plan_ends(plan: Plan, guarded: bool) -> Plan:
-    """The plan of the trends that end with NOT, or of the others: these need not wait, so their windows stand at their
-    last events.
+def plan_ends(plan: Plan, wait: bool) -> Plan:
+    """The plan of the trends that wait, or of the others, whose windows stand at their last events.
+
+    Those that end with NOT wait, and complete ones that a longer one may hold. For these the others are looked at, too.
 
     Args:
         plan: A plan whose trends are certain at their time, or so long after their first event.
-        guarded: Whether trends that end with NOT are asked for.
+        wait: Whether the trends that wait are asked for.
     """
     assert isinstance(plan.window, MovingWindow), "each trend has a window of its own"
-    ends = tuple(end for end in plan.template.ends if end.guard.always_open is not guarded)
-    window = plan.window if guarded else MovingWindow(plan.window.length, "last")
-    return replace(plan, window=window, templates=(replace(plan.template, ends=ends),))
+    template, soon = plan.template, MovingWindow(plan.window.length, "last")
+    if plan.complete:
+        names = [name for name, goes_on in _ends_that_go_on(template, plan.strategy).items() if bool(goes_on) is wait]
+        if wait:
+            return replace(plan, window=replace(plan.window, ends=tuple(names)))
+        ends = tuple(end for end in template.ends if template.states[end.state].variable in names)
+        return replace(plan, window=soon, templates=(replace(template, ends=ends),))
+    ends = tuple(end for end in template.ends if end.guard.always_open is not wait)
+    return replace(plan, window=plan.window if wait else soon, templates=(replace(template, ends=ends),))
 
 
 def plan_open_beginnings(plan: Plan) -> Plan:

@@ -157,6 +157,12 @@ def emission_text(plan: Plan) -> str:
             return f"at the end of their session, once the watermark is {length} after its last event"
         case "time" if plan.returns == "aggregates":
             return "at their time, once the watermark has passed it"
+        case "either" if certainty.goes_on:
+            goes_on = _any_of(certainty.goes_on)
+            return (
+                f"at the end of a match, or {length} after its first event where a longer one that holds it may go on "
+                f"with {goes_on}"
+            )
         case "either":
             return f"at the end of a match, or {length} after its first event where NOT guards its end"
         case "after first" if not certainty.goes_on:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,7 @@ from trendweave.programs.program import (
     EVERYTHING,
     NO_CARRY,
     TRENDS,
+    Arrange,
     Carry,
     Flag,
     Needs,
@@ -66,6 +67,7 @@ from trendweave.programs.program import (
 )
 from trendweave.results.interval_table import IntervalResults, count_ranges, window_lengths
 from trendweave.results.partials import exact_sums
+from trendweave.results.row_order import sort_by_times
 from trendweave.results.types import ResultColumn, column_type, interval_columns, times_type
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.dropped import Dropped
@@ -406,6 +408,18 @@ class IntervalMatches(BoundPlan):
         tells = np.ones(word.size, np.bool_)
         tells[1:-1] = word[1:-1] != word[:-2]
         return pa.table({TIME: as_times(time[tells], self.time_type), BITS: word[tells].astype(np.int64)})
+
+    def why_whole(self) -> str | None:
+        parts = self.partials()
+        if parts is not None and parts.of_stretches:
+            return "situations without PARTITION BY go on from event to event"
+        return None
+
+    def arranging(self, by_time: bool = False) -> Arrange | None:
+        if self.plan.returns != "matches":
+            return None
+        # By the time of detection, then by the starts of situations.
+        return partial(sort_by_times, columns=(0, *range(1, 2 * len(self.plan.names), 2)))
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """Without keys, a chunk owns the matches that begin in it."""

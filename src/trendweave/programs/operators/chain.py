@@ -6,10 +6,10 @@ on, stands in the carry of the chain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -24,10 +24,11 @@ from trendweave.programs.carry import carry_of, name_carry
 from trendweave.programs.intervals.program import IntervalMatches
 from trendweave.programs.operators.filter import KeptEvents
 from trendweave.programs.operators.joins.program import bind_join
-from trendweave.programs.operators.windows.program import bind_windows
+from trendweave.programs.operators.windows.program import WindowAggregates, bind_windows
 from trendweave.programs.program import (
     EVERYTHING,
     NO_CARRY,
+    Arrange,
     Carry,
     Needs,
     Output,
@@ -42,6 +43,7 @@ from trendweave.programs.program import (
 from trendweave.programs.situated import InSituations, SituatedSteps
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.detection import Wishes
+from trendweave.programs.trends.program import TrendLists
 from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped, report_dropped
 from trendweave.rows.encoded import TIME
@@ -62,9 +64,18 @@ class Stage:
     keys: tuple[tuple[str, str], ...] | None
 
     @property
+    def filter(self) -> KeptEvents | None:
+        """Its program, where each of its rows is one event."""
+        return self.program if isinstance(self.program, KeptEvents) else None
+
+    @property
     def is_filter(self) -> bool:
-        """Whether each of its rows is one event."""
-        return isinstance(self.program, KeptEvents)
+        return self.filter is not None
+
+    @property
+    def windows(self) -> WindowAggregates | None:
+        """Its program, where it aggregates windows."""
+        return self.program if isinstance(self.program, WindowAggregates) else None
 
     @property
     def met_by(self) -> dict[str, Path]:
@@ -79,6 +90,12 @@ class Stage:
             if isinstance(expression, Attribute) and len(expression.names) == 1:
                 found[expression.names[0]] = path
         return found
+
+    @property
+    def shows_trends(self) -> bool:
+        """Whether its rows are trends, whose number is limited."""
+        program = self.program
+        return isinstance(program.inner if isinstance(program, InSituations) else program, TrendLists)
 
     def name_behind(self, column: str) -> str | None:
         """What its rows call a column of its events; None where they do not have it."""
@@ -357,6 +374,32 @@ class ChainedRows(Program):
         if self._alone:
             return replace(first, read=read)
         return replace(first, read=read, together=self.together, merged=self.together)
+
+    @property
+    def plans(self) -> Sequence[Any]:
+        return [plan for one in (*self.filters, *(stage.program for stage in self.stages)) for plan in one.plans]
+
+    @property
+    def evaluates(self) -> bool:
+        return bool(self.filters) or super().evaluates
+
+    def why_whole(self) -> str | None:
+        """Each of its operators may be dealt out, and all of them by the same keys."""
+        for stage in self.stages:
+            if stage.shows_trends:
+                return "trends that queries in a chain show count together"
+            if not stage.is_filter and (reason := stage.program.split().why_not) is not None:
+                return reason
+        return None if self.needs.own_keys or self.cut() else "operators have no keys in common"
+
+    def for_part(self, parts: int) -> Self:
+        stages = tuple(replace(stage, program=stage.program.for_part(parts)) for stage in self.stages)
+        return replace(self, stages=stages)
+
+    def arranging(self, by_time: bool = False) -> Arrange | None:
+        """As the last operator that is no filter: filters keep the order of rows."""
+        others = [stage for stage in self.stages if not stage.is_filter]
+        return (others or self.stages)[-1].program.arranging(by_time)
 
     @cached_property
     def together(self) -> tuple[Path, ...]:

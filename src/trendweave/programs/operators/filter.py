@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from threading import Lock
 from typing import Any
 
@@ -26,6 +27,7 @@ from trendweave.programs.operators.bound import BoundOperator
 from trendweave.programs.program import (
     EVERYTHING,
     TRENDS,
+    Arrange,
     Carry,
     Flag,
     Needs,
@@ -133,6 +135,8 @@ class KeptEvents(BoundOperator):
     events: pa.Schema
     time: str
     device: str = "cpu"
+    #: Slices are tested apart.
+    uses_cores = True
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -181,12 +185,18 @@ class KeptEvents(BoundOperator):
             result = result.append_column(TRENDS, pa.array(np.ones(result.num_rows)))
         return Output.of_table(result)
 
+    def arranging(self, by_time: bool = False) -> Arrange:
+        return self.arrange
+
     def arrange(self, rows: pa.Table) -> pa.Table:
         """Rows of a result by time; those of one time stay as they are."""
-        steps = as_steps(rows.column(self.time), self.time_type)
-        if (steps[1:] >= steps[:-1]).all():
+        times = rows.column(self.time)
+        pieces = [as_steps(pa.chunked_array([piece]), self.time_type) for piece in times.chunks if len(piece)]
+        if all((steps[1:] >= steps[:-1]).all() for steps in pieces) and all(
+            earlier[-1] <= later[0] for earlier, later in pairwise(pieces)
+        ):
             return rows
-        return rows.take(pa.array(np.argsort(steps, kind="stable")))
+        return rows.take(pa.array(np.argsort(np.concatenate(pieces), kind="stable")))
 
     def steps(self, in_parts: bool = False, early: bool = False) -> FilterSteps:
         return FilterSteps(self)

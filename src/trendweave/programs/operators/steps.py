@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,7 @@ from trendweave.programs.operators.sums import count_between
 from trendweave.programs.operators.windows.aggregates import SlicedColumn
 from trendweave.programs.operators.windows.edges import ALL_WINDOWS, StepSpan, count_windows, time_windows
 from trendweave.programs.operators.windows.slices import BEGIN, Slices, fold_rows, merge_slices
-from trendweave.programs.program import FIRST, LAST, Carry, Scope, Step, Steps
-from trendweave.rows.closing import Closing
+from trendweave.programs.program import FIRST, LAST, NO_CARRY, Carry, Scope, Step, Steps
 from trendweave.rows.times import check_edges
 
 if TYPE_CHECKING:
@@ -70,42 +70,28 @@ _SLICES = f"{FOLDED}slices"
 
 
 @dataclass(frozen=True, slots=True)
-class FoldedSteps(Steps):
-    """Windows of time without events: rows that the watermark has passed are folded into slices, so that what is kept
-    grows with keys and slices. Where rows are shown early they wait, and are not folded."""
+class SliceFold:
+    """Windows of time without events: rows are folded into slices of time."""
 
     program: WindowAggregates
     window: StepSpan
-    closing: Closing
-    carries: bool = True
 
-    @property
-    def folds(self) -> bool:
-        return True
+    def add(self, carry: Carry, rows: pa.Table) -> Slices | None:
+        several = [Slices.read(carry[_SLICES], self.program.keys)] if _SLICES in carry else []
+        several += [self.fold(rows)] if rows.num_rows else []
+        return merge_slices(several, len(self.program.folded_columns)) if several else None
 
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        dues = [] if waiting is None else [self.closing.due(*waiting, watermark)]
-        if _SLICES in carry:
-            begin = pc.min(carry[_SLICES].column(BEGIN)).as_py()
-            dues.append(self.closing.due(begin, begin, watermark))
-        return min(dues, default=None)
+    def close(self, known: Slices | None, windows: tuple[int, int]) -> Iterable[pa.RecordBatch]:
+        return () if known is None else self.write(known, windows).to_batches()
 
-    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        program, columns = self.program, self.program.folded_columns
-        several = [Slices.read(carry[_SLICES], program.keys)] if _SLICES in carry else []
-        if rows.num_rows:
-            several.append(self.fold(rows))
-        if not several:
-            return Step(())
-        slices = merge_slices(several, len(columns))
-        first, last = self.closing.windows(before, watermark)
-        batches = self.close(slices, (first, last)).to_batches() if first <= last else ()
-        if watermark is None:
-            return Step(batches)
-        kept = slices.parts.number >= (last + 1) * self.window.slide
-        if not kept.any():
-            return Step(batches)
-        return Step(batches, {_SLICES: slices.choose(kept).write()})
+    def keep(self, known: Slices | None, window: int) -> Carry:
+        if known is None:
+            return NO_CARRY
+        kept = known.parts.number >= window * self.window.slide
+        return {_SLICES: known.choose(kept).write()} if kept.any() else NO_CARRY
+
+    def earliest(self, carry: Carry, window: int) -> int | None:
+        return pc.min(carry[_SLICES].column(BEGIN)).as_py()
 
     def fold(self, rows: pa.Table) -> Slices:
         """Prepared rows as slices.
@@ -117,7 +103,7 @@ class FoldedSteps(Steps):
         check_edges(ordered.moment, max(self.window.length, self.window.slide))
         return fold_rows(ordered, self.program.folded_columns, self.window)
 
-    def close(self, slices: Slices, bounds: tuple[int, int] = ALL_WINDOWS) -> pa.Table:
+    def write(self, slices: Slices, bounds: tuple[int, int] = ALL_WINDOWS) -> pa.Table:
         """Result rows of slices that were merged, of the windows between two numbers."""
         rows = slices.in_order()
         edges = time_windows(rows.moment, rows.starts, self.window, bounds)

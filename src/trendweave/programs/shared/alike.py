@@ -24,13 +24,12 @@ from trendweave.programs.shared.constant_index import VariableRules, index_varia
 from trendweave.programs.shared.copies import Copies, RowCopies
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.unit import MEMBER, Given, MemberError, Unit, by_member, group_by_member
+from trendweave.programs.steps import SessionSteps, WindowedSteps
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts
 from trendweave.programs.trends.program import (
     TrendAggregates,
     TrendLists,
 )
-from trendweave.programs.trends.session_steps import SessionSteps
-from trendweave.programs.trends.steps import TrendSteps
 from trendweave.rows.encoded import CHUNK, LETTERS, TIME
 from trendweave.sharing.constants import Alike
 
@@ -150,7 +149,7 @@ class AlikeUnit(Unit):
         if isinstance(self.inner, TrendLists):
             return self.inner.make_steps(compute, partial(self._select, metrics))
         closing = self.base.closing()
-        return None if closing is None else TrendSteps(closing, kind, compute)
+        return None if closing is None else WindowedSteps(closing, kind, compute)
 
     def _select(
         self, metrics: SharingMetrics, rows: pa.Table, taken: ConsumedStarts, before: int | None, watermark: int | None

@@ -17,7 +17,6 @@ import pyarrow as pa
 from trendweave.errors import DataError, Problem
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
-from trendweave.programs.carry import name_owner
 from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import FAMILY, MEETS, Needs, Program
 from trendweave.programs.shared.rows import name_column
@@ -81,9 +80,8 @@ class Record:
 
 def recognise(program: Program, since: int | None = None) -> Known:
     """What is recorded of the program of a query."""
-    columns = pa.schema([program.events.field(name) for name in program.needs.read])
     text = hashlib.sha256(program.text.encode()).hexdigest()[:16]
-    return Known(text, name_owner(program.facts, columns), since)
+    return Known(text, program.state_identity, since)
 
 
 def carry_key(program: Program, since: int | None) -> str:

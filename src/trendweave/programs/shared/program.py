@@ -8,11 +8,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import Self
 
 import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
-from trendweave.planning.plan import Path
+from trendweave.planning.interval_plan import IntervalPlan
+from trendweave.planning.plan import Path, Plan
+from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import (
     EVERYTHING,
@@ -184,9 +187,33 @@ class Shared(Program):
         return SharedRows(rows, self.rows)
 
     def count_what_is_planned(self) -> None:
-        """Count what is shared whatever rows come."""
         self.metrics.expressions_saved = self.rows.saved + sum(unit.saved for unit in self.units)
         self.metrics.queries = sum(len(unit.members) for unit in self.units if len(unit.members) > 1)
+
+    @property
+    def workload(self) -> Shared:
+        return self
+
+    @property
+    def plans(self) -> Sequence[Plan | IntervalPlan | SituatedPlan]:
+        return [self.plan.plans[unit.members[0]] for unit in self.plan.units]
+
+    def why_whole(self) -> str | None:
+        plans = self.plan.plans
+        if any(not isinstance(plan, IntervalPlan) and getattr(plan, "order_by", ()) for plan in plans):
+            return "rows are ordered together (ORDER BY)"
+        if any(not isinstance(plan, Plan) or plan.finds_trends for plan in plans):
+            return "of workloads, those of aggregates alone are dealt out"
+        if not self.needs.own_keys and self.cut() is None:
+            return "queries have no keys in common, and time is not cut"
+        return None
+
+    def for_part(self, parts: int) -> Self:
+        return replace(self, metrics=SharingMetrics())
+
+    def add_counts(self, part: Program) -> None:
+        if part.metrics is not None:
+            self.metrics.add(part.metrics)
 
     # All at once, and in parts
 
@@ -247,7 +274,7 @@ class Shared(Program):
 
     # Piece by piece
 
-    def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
+    def steps(self, in_parts: bool = False, early: bool = False) -> SharedSteps | None:
         of_units = []
         for number, unit in enumerate(self.units):
             with self.telling(number):
@@ -262,8 +289,7 @@ class Shared(Program):
         return unit.steps(in_parts, early or not self.folds, self.metrics)
 
     @property
-    def never_closing(self) -> tuple[str, ...]:
-        """Queries with one window over the whole input."""
+    def never_closing(self) -> tuple[str | None, ...]:
         return tuple(name for unit in self.units if self._make_steps(unit) is None for name in self._names_of(unit))
 
     def on_streams(self, early: bool) -> Shared:
@@ -319,7 +345,6 @@ class Shared(Program):
 
     @cached_property
     def record(self) -> str:
-        """The queries, and since when each is there; kept with every state. It tells another program how to go on."""
         return self._known_roster().record(self._families()).write()
 
     def _known_roster(self) -> Roster:
@@ -329,12 +354,9 @@ class Shared(Program):
         return replace(self.roster, folded=frozenset(name for one in alone for name in self.names[one]))
 
     def lasting(self) -> Shared:
-        """The same with rows that hold enough to be rewritten for other queries."""
         return self if self.whole else self._bind_again(self.roster, self._families())
 
-    def going_on(self, record: str, came: int | None) -> Shared:
-        """The same after a program with this record: queries that it had go on, others are there since `came`, in steps
-        of the time column (None: nothing has come yet)."""
+    def after_change(self, record: str, came: int | None) -> Shared:
         before = Record.read(record)
         return self._bind_again(self.roster.after(before, came), before.families)
 
@@ -357,7 +379,6 @@ class Shared(Program):
         return left
 
     def settled(self, watermark: int) -> Shared:
-        """The same where nothing is open any more that began before some query came; often this very object."""
         left = self.settle(watermark)
         if len(left) == len(self.roster.since):
             return self
@@ -366,11 +387,9 @@ class Shared(Program):
         return replace(self, roster=replace(self._known_roster(), since=left), renamed=renamed)
 
     def rewrite(self, rows: pa.Table) -> pa.Table:
-        """Rows of a lasting program as rows of this one."""
         return rewrite_rows(rows, self.needs, self.events)
 
     def still_carried(self, carry: Carry) -> Carry:
-        """Without what belonged to queries that are gone."""
         return keep_carries(carry, self.carry_keys, self.renamed)
 
     def _families(self) -> tuple[frozenset[Path], ...]:

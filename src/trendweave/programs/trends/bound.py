@@ -154,6 +154,8 @@ def _name_rule(plan: Plan, certainty: Certainty) -> str | None:
     if not isinstance(window, MovingWindow) or window.by == "time":
         return None
     if certainty.moment == "either":
+        if plan.complete:
+            return "each complete trend by its beginning, at its end where nothing can follow"
         return "each trend once, at its end unless that is a NOT"
     if plan.complete and window.by == "last" and not window.wide:
         return "each complete trend at its end"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from trendweave.devices.names import Device
@@ -22,6 +22,10 @@ class Detection:
     memory: int = MEMORY
     max_trends: int = MAX_TRENDS
     strategy: Strategy | None = None
+
+    def share(self, parts: int) -> Detection:
+        """The same for one of several that use the memory at the same time."""
+        return replace(self, memory=self.memory // parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,4 @@
-"""The attributes that are aggregated: from Arrow columns to kernel aggregates, and from kernel results to
-components."""
+"""The attributes that are aggregated: from Arrow columns to what kernels find, and from that to components."""
 
 from __future__ import annotations
 
@@ -10,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.kernels import Aggregate, Measure, Results
+from trendweave.kernels.aggregates.exact_numbers import average_floats
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.results.partials import Component, Merging
@@ -23,29 +23,6 @@ class SumTooLargeError(OverflowError):
     def __init__(self, entry: int) -> None:
         self.entry = entry
         super().__init__(entry)
-
-
-@dataclass(frozen=True, slots=True)
-class KernelAggregate:
-    """A kernel aggregate over all rows of the table."""
-
-    kind: str
-    variables: int
-    column: str | None
-    values: np.ndarray | None
-    valid: np.ndarray | None
-
-    def of_rows(self, taken: dict[tuple[str, str], np.ndarray], segments: Segments) -> Aggregate:
-        """For the rows of some segments. `taken` holds by name what was taken for others: a column is taken once."""
-
-        def take(part: str, array: np.ndarray | None) -> np.ndarray | None:
-            if array is None or self.column is None:
-                return None
-            if (self.column, part) not in taken:
-                taken[self.column, part] = segments.take(array)
-            return taken[self.column, part]
-
-        return Aggregate(self.kind, self.variables, take("values", self.values), take("valid", self.valid))
 
 
 #: Where the numbers of an aggregate come from: trends are counted anyway, events are counted, values are merged.
@@ -62,19 +39,31 @@ class Centre:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What to ask kernels for, and how to read the answer: per aggregate of the plan the kind and places of its
-    numbers."""
+    """What kernels are asked for, over all rows of a table, and how to read the answer: per aggregate of the plan the
+    kind and places of its numbers."""
 
-    aggregates: list[KernelAggregate]
+    aggregates: list[Aggregate]
     readers: list[tuple[Reading, tuple[int, ...]]]
     centres: dict[int, Centre] = field(default_factory=dict)
 
     def of_rows(self, segments: Segments) -> list[Aggregate]:
-        taken: dict[tuple[str, str], np.ndarray] = {}
-        return [aggregate.of_rows(taken, segments) for aggregate in self.aggregates]
+        """The same over the rows of some segments. A column is taken once."""
+        arrays = {id(array): array for one in self.aggregates for array in one[2:] if array is not None}
+        taken = {name: segments.take(array) for name, array in arrays.items()}
+        return [
+            one._replace(values=taken.get(id(one.values)), valid=taken.get(id(one.valid))) for one in self.aggregates
+        ]
 
-    def components(self, results: Results) -> list[Component]:
-        """One component per aggregate of the plan; COUNT(*) has none of its own."""
+    def components(self, results: Results, infinite: np.ndarray | None = None) -> list[Component]:
+        """One component per aggregate of the plan; COUNT(*) has none of its own.
+
+        Args:
+            results: The answer.
+            infinite: Per result, whether some value may be so that sums are infinite; None: as the columns say.
+
+        Raises:
+            SumTooLargeError: A sum of finite floats is beyond all floats.
+        """
         components = []
         for kind, places in self.readers:
             if kind == "trends" or kind == "distinct":
@@ -89,19 +78,19 @@ class Measured:
             elif kind == "min" or kind == "max":
                 components.append(Component(kind, values, results.valid[places[0]]))
             else:
-                check_range(values, self.aggregates[places[0]].values)
                 weight = results.aggregates[places[1]]
-                known = np.asarray(weight != 0, np.bool_)
-                components.append(Component(kind, values, known, weight))
+                values = read_sums(kind, values, weight, self.aggregates[places[0]].values, infinite)
+                components.append(Component(kind, values, np.asarray(weight != 0, np.bool_), weight))
         return components
 
     def _find_variance(self, results: Results, places: tuple[int, ...]) -> Component:
-        """From sums (or, of floats, averages) of the distances from the centre, and of their squares."""
+        """From sums of the distances from the centre, and of their squares."""
         centre = self.centres[places[0]]
         distances, squares, weight = (results.aggregates[place] for place in places)
         known = np.asarray(weight != 0, np.bool_)
         if not centre.exact:
-            mean, variance = distances, squares - distances**2
+            mean = average_floats(distances, weight)
+            variance = average_floats(squares, weight) - mean**2
         elif any(part.dtype == object for part in (distances, squares, weight)):
             numbers = zip(distances.tolist(), squares.tolist(), weight.tolist(), strict=True)
             found = [
@@ -126,57 +115,87 @@ _ROUNDING = 2.0**-50
 _FARTHEST = 3_000_000_000
 
 
-def check_range(sums: np.ndarray, values: np.ndarray | None) -> None:
-    """Infinity is the sum of infinities; of finite numbers it would be wrong. With NaN the sum is NaN."""
-    beyond = np.flatnonzero(np.isinf(sums)) if sums.dtype == np.float64 else np.empty(0, np.int64)
-    if beyond.size and values is not None and not np.isinf(values).any():
+def read_sums(
+    kind: str, sums: np.ndarray, weight: np.ndarray, values: np.ndarray | None, infinite: np.ndarray | None = None
+) -> np.ndarray:
+    """Sums, or averages of floats. Infinity is the sum of infinities; of finite numbers it would be wrong. With NaN the
+    sum is NaN.
+
+    Raises:
+        SumTooLargeError: A sum of finite floats is beyond all floats.
+    """
+    if kind == "avg":
+        sums = average_floats(sums, weight)
+    elif values is not None and values.dtype == np.float64:
+        sums = sums.astype(np.float64)
+    if sums.dtype != np.float64:
+        return sums
+    if infinite is None:
+        infinite = np.full(sums.size, values is not None and bool(np.isinf(values).any()))
+    beyond = np.flatnonzero(np.isinf(sums) & ~infinite)
+    if beyond.size:
         raise SumTooLargeError(int(beyond[0]))
+    return sums
 
 
 def _variance(distances: int, squares: int, count: int) -> float:
     return (count * squares - distances * distances) / (count * count)
 
 
-def _centre(values: np.ndarray, valid: np.ndarray | None) -> tuple[Centre, np.ndarray]:
-    """A value in the middle of all, and the distances from it: whole numbers where their squares fit, else floats."""
+def _find_spread(values: np.ndarray, valid: np.ndarray | None) -> tuple[Centre, np.ndarray, np.ndarray]:
+    """A value in the middle of all, the distances from it, and their squares: whole numbers where these fit, else
+    floats."""
     known = values if valid is None else values[valid]
     known = known[np.isfinite(known)] if known.dtype == np.float64 else known
     middle = np.partition(known, known.size // 2)[known.size // 2] if known.size else values.dtype.type(0)
-    if values.dtype != np.float64:
-        spread = max(abs(int(known.max()) - int(middle)), abs(int(middle) - int(known.min()))) if known.size else 0
-        if spread <= _FARTHEST:
-            # Of NULLs anything may come out, and is not looked at.
-            return Centre(float(middle), True), np.where(True if valid is None else valid, values - middle, 0)
-    return Centre(float(middle), False), values.astype(np.float64) - float(middle)
+    exact = values.dtype != np.float64
+    if exact and known.size:
+        exact = max(abs(int(known.max()) - int(middle)), abs(int(middle) - int(known.min()))) <= _FARTHEST
+    # Of NULLs anything may come out, and is not looked at.
+    distances = np.where(True if valid is None else valid, values - middle, 0) if exact else values - float(middle)
+    with np.errstate(over="ignore"):
+        return Centre(float(middle), exact), distances, distances * distances
 
 
-def measure_values(plan: Plan, preparation: Preparation, table: pa.Table) -> Measured:
+def measure_values(
+    plan: Plan, preparation: Preparation, table: pa.Table, *, all_rows: bool = True, apart: bool = False
+) -> Measured:
     """What the aggregates of a plan ask of kernels.
 
     Args:
         plan: The plan.
         preparation: Names the column of each aggregate.
         table: Prepared rows.
+        all_rows: Whether there are no others; else a column without NULLs may have some there.
+        apart: Whether each aggregate of the plan asks for numbers of its own; else each number is asked for once.
 
     Returns:
         The questions, and how answers are read.
     """
     bits = {variable.name: 1 << index for index, variable in enumerate(plan.variables)}
-    aggregates: list[KernelAggregate] = []
+    aggregates: list[Aggregate] = []
     readers: list[tuple[Reading, tuple[int, ...]]] = []
     numbers: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
+    spreads: dict[str, tuple[Centre, np.ndarray, np.ndarray]] = {}
     centres: dict[int, Centre] = {}
+    asked: dict[tuple[object, ...], int] = {}
 
-    def ask(kind: str, variable: str, name: str | None, values: np.ndarray | None, valid: np.ndarray | None) -> int:
-        aggregates.append(KernelAggregate(kind, bits[variable], name, values, valid))
-        return len(aggregates) - 1
+    def ask(
+        kind: str, variable: str, name: str | None, values: np.ndarray | None = None, valid: np.ndarray | None = None
+    ) -> int:
+        if kind == Measure.COUNT and valid is None and all_rows:
+            name = None
+        number = asked.setdefault((kind, variable, name, len(readers) if apart else None), len(aggregates))
+        if number == len(aggregates):
+            aggregates.append(Aggregate(kind, bits[variable], values, valid))
+        return number
 
     for column, name in zip(plan.aggregates, preparation.values, strict=True):
         if column.variable is None:
             readers.append(("trends", ()))
             continue
         if name is None:
-            readers.append(("count", (ask(Measure.COUNT, column.variable, None, None, None),)))
+            readers.append(("count", (ask(Measure.COUNT, column.variable, None),)))
             continue
         if column.distinct:
             readers.append(("distinct", ()))
@@ -189,18 +208,21 @@ def measure_values(plan: Plan, preparation: Preparation, table: pa.Table) -> Mea
             readers.append((extreme, (ask(extreme, column.variable, name, values, valid),)))
             continue
         if column.function in ("STDDEV", "VARIANCE"):
-            centre, distances = _centre(values, valid)
-            adding = "sum" if centre.exact else "avg"
-            first = ask(adding, column.variable, f"{name} distance", distances, valid)
-            with np.errstate(over="ignore"):
-                squares = distances * distances
-            second = ask(adding, column.variable, f"{name} square", squares, valid)
+            if name not in spreads:
+                spreads[name] = _find_spread(values, valid)
+            centre, distances, squares = spreads[name]
+            first = ask(Measure.SUM, column.variable, f"{name} distance", distances, valid)
+            second = ask(Measure.SUM, column.variable, f"{name} square", squares, valid)
             third = ask(Measure.COUNT, column.variable, name, None, valid)
             readers.append(("variance", (first, second, third)))
             centres[first] = centre
             continue
-        # Averages of whole numbers are divided once, from exact sums; averages of floats are scaled inside the kernel.
-        kind: Merging = "avg" if column.function == "AVG" and values.dtype == np.float64 else "sum"
-        place = ask(kind, column.variable, name, values, valid)
-        readers.append((kind, (place, ask(Measure.COUNT, column.variable, name, None, valid))))
+        # Averages of whole numbers are divided once, from exact sums. Those of floats have counted first: so their
+        # numbers lie in saved states.
+        averages = column.function == "AVG" and values.dtype == np.float64
+        counted = ask(Measure.COUNT, column.variable, name, None, valid) if averages else None
+        place = ask(Measure.SUM, column.variable, name, values, valid)
+        if counted is None:
+            counted = ask(Measure.COUNT, column.variable, name, None, valid)
+        readers.append(("avg" if averages else "sum", (place, counted)))
     return Measured(aggregates, readers, centres)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,20 @@ from trendweave.gpu.card import refuse_work
 from trendweave.kernels import CountTooLargeError
 from trendweave.planning.folding import plan_folding
 from trendweave.planning.matches.certainty import plan_ends, settles_beginnings
-from trendweave.planning.plan import MovingWindow, Plan, Selection, SessionWindow
+from trendweave.planning.plan import MovingWindow, Plan, Selection, SessionWindow, SlidingWindow
 from trendweave.planning.ways import steps_from_row_to_row
-from trendweave.programs.program import EVERYTHING, TRENDS, Output, PartialResults, Scope, Steps, Work
+from trendweave.programs.program import (
+    EVERYTHING,
+    TRENDS,
+    Arrange,
+    Output,
+    PartialResults,
+    Scope,
+    Steps,
+    Work,
+    as_they_are,
+)
+from trendweave.programs.steps import Compute, SessionSteps, WindowedSteps
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.detection import DEFAULTS, WISHES, Detection, Wishes
@@ -28,13 +39,12 @@ from trendweave.programs.trends.lists.aggregating import aggregate_trends, find_
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts, EitherSteps, Select, SelectionSteps
 from trendweave.programs.trends.lists.selection import read_rule, taken_until
 from trendweave.programs.trends.lists.undecided import OpenBeginnings, find_certain, find_waiting
-from trendweave.programs.trends.session_steps import SessionSteps
-from trendweave.programs.trends.steps import Compute, TrendSteps
 from trendweave.results.aggregate_table import result_table
 from trendweave.results.each_columns import fold_columns
 from trendweave.results.finished_rows import finish_batches, finish_rows, needs_finish
 from trendweave.results.partial_table import WINDOW, from_table, group_names, partial_schema, to_table
 from trendweave.results.partials import TaskResult, merge_results
+from trendweave.results.row_order import sort_by_times
 from trendweave.results.shown_trends import join_trends
 from trendweave.results.trend_table import TrendWriter, make_writer
 from trendweave.rows.codes import key_codes
@@ -122,18 +132,24 @@ class TrendAggregates(BoundTrends):
         parts = self.partials() if in_parts else None
         # Folded numbers know times alone.
         folds = self.folds and not self.order_by and not early
-        if folds and plan_folding(self.plan).why_not is None:
-            from trendweave.programs.trends.folded.steps import make_folded_steps
-
-            return make_folded_steps(self, closing, lambda found: self._write_closed(found, parts))
 
         def compute(rows: pa.Table, scope: Scope) -> Output:
             return self.compute(rows, scope) if parts is None else Output.of_table(parts.compute(rows, scope))
 
-        return TrendSteps(closing, self.time_type, compute)
+        fold = None
+        if folds and plan_folding(self.plan).why_not is None:
+            from trendweave.programs.trends.folded.steps import make_fold
 
-    def _write_closed(self, found: TaskResult, parts: PartialResults | None) -> pa.Table:
-        return self.write(found) if parts is None else to_table(found, parts.schema)
+            fold = make_fold(self, closing, self.write if parts is None else lambda one: to_table(one, parts.schema))
+        return WindowedSteps(closing, self.time_type, compute, fold)
+
+    def why_whole(self) -> str | None:
+        return "rows are ordered together (ORDER BY)" if self.plan.order_by and self.partials() is None else None
+
+    def arranging(self, by_time: bool = False) -> Arrange | None:
+        if isinstance(self.plan.window, SlidingWindow) and not by_time:
+            return partial(sort_by_times, columns=(0,))
+        return as_they_are
 
     def problems_of_early_rows(self) -> list[Problem]:
         if self.plan.having or self.plan.order_by:
@@ -160,8 +176,8 @@ class TrendLists(BoundTrends):
 
     def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends:
         """The trends of prepared rows in batches. They are counted here."""
-        if scope.guarded is not None:
-            return self._of_ends[scope.guarded].show(rows, replace(scope, guarded=None))
+        if scope.wait is not None:
+            return self._of_ends[scope.wait].show(rows, replace(scope, wait=None))
         if steps_from_row_to_row(self.plan):
             if self.device == "gpu":
                 refuse_work("a match of events next to each other is not served on a GPU")
@@ -191,6 +207,34 @@ class TrendLists(BoundTrends):
         known = not self.plan.having and self.plan.limit is None
         return Output(finish_batches(self.plan, batches, base, self.schema), trends if known else None)
 
+    def why_whole(self) -> str | None:
+        plan = self.plan
+        if plan.order_by:
+            return "rows are ordered together (ORDER BY)"
+        # How many trends there are is known before they are shown, but not of these.
+        uncounted = plan.match_conditions or plan.selection is not None or plan.complete
+        return "trends that HAVING leaves out count for max_trends" if plan.having and uncounted else None
+
+    def for_part(self, parts: int) -> Self:
+        return replace(self, detection=self.detection.share(parts))
+
+    def check_number(self, batches: Iterator[pa.RecordBatch], trends: int | None) -> Iterator[pa.RecordBatch]:
+        from trendweave.programs.trends.lists.listing import describe_too_many
+
+        most = self.detection.max_trends
+        if trends is not None and trends > most:
+            raise ExecutionError([describe_too_many(f"{trends:,}", most, self.plan)])
+
+        def count() -> Iterator[pa.RecordBatch]:
+            shown = 0
+            for batch in batches:
+                shown += batch.num_rows
+                if shown > most:
+                    raise ExecutionError([describe_too_many(f"more than {most:,}", most, self.plan)])
+                yield batch
+
+        return batches if trends is not None else count()
+
     def partials(self) -> PartialResults | None:
         """Rows come together by group where trends of several keys are chosen among; so none are merged."""
         return None
@@ -208,20 +252,25 @@ class TrendLists(BoundTrends):
         if self.certainty.moment == "either":
             soon = self._of_ends[False].closing()
             assert soon is not None, "a window that moves is closed by watermarks"
-            return EitherSteps(closing, kind, compute, True, others=TrendSteps(soon, kind, compute, False))
+            late, others = (partial(self._compute_ends, compute, wait) for wait in (True, False))
+            return EitherSteps(closing, kind, late, others=WindowedSteps(soon, kind, others))
         if not settles_beginnings(self.plan):
-            return TrendSteps(closing, kind, compute)
+            return WindowedSteps(closing, kind, compute)
         own = self.plan.selection is not None and self.plan.selection.skip == "next"
         nothing = ConsumedStarts(self.preparation.partition_key, own, self.preparation.ties)
         return SelectionSteps(closing, kind, compute, span=self._span, nothing=nothing, select=select)
 
+    @staticmethod
+    def _compute_ends(compute: Compute, wait: bool, rows: pa.Table, scope: Scope) -> Output:
+        return compute(rows, replace(scope, wait=wait))
+
     @cached_property
     def _of_ends(self) -> tuple[TrendLists, TrendLists]:
-        """Lists of the trends that do not end with NOT, and of those that do."""
-        others, guarded = (
-            replace(self, plan=plan_ends(self.plan, guarded), prepared=self.preparation) for guarded in (False, True)
+        """Lists of the trends that are certain at their last event, and of those that wait."""
+        soon, wait = (
+            replace(self, plan=plan_ends(self.plan, wait), prepared=self.preparation) for wait in (False, True)
         )
-        return others, guarded
+        return soon, wait
 
     @property
     def _span(self) -> int:
@@ -367,6 +416,9 @@ class ListedAggregates(TrendAggregates):
     @property
     def work(self) -> Work:
         return "trends"
+
+    def for_part(self, parts: int) -> Self:
+        return replace(self, detection=self.detection.share(parts))
 
     def aggregate(self, rows: pa.Table, scope: Scope = EVERYTHING) -> TaskResult:
         from trendweave.programs.trends.lists.listing import LOOKED_AT

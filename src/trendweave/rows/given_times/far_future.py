@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,21 +14,10 @@ FAR_FUTURE = 7_258_118_400
 _LOG = logging.getLogger("trendweave")
 
 
-def find_latest(column: pa.ChunkedArray) -> float | None:
-    """The latest of times that are numbers; None where there is no time.
-
-    Args:
-        column: Times as they are counted.
-    """
-    latest: float | None = pc.max(column).as_py()
-    return latest
-
-
 def warn_of_far_future(
     column: pa.ChunkedArray,
     name: str,
     unit: TimeUnit | None = None,
-    find: Callable[[pa.ChunkedArray], float | None] = find_latest,
 ) -> None:
     """Warn where times that are, or were, numbers lie beyond the year 2200.
 
@@ -37,9 +25,8 @@ def warn_of_far_future(
         column: Times as they are counted, or as timestamps where they are read.
         name: The name of the column.
         unit: What they are said to count; None for seconds that stay numbers.
-        find: What finds the latest time.
     """
-    if text := describe_far_future(column, name, unit, find):
+    if text := describe_far_future(column, name, unit):
         _LOG.warning("%s", text)
 
 
@@ -47,18 +34,17 @@ def describe_far_future(
     column: pa.ChunkedArray,
     name: str,
     unit: TimeUnit | None = None,
-    find: Callable[[pa.ChunkedArray], float | None] = find_latest,
 ) -> str:
     """What there is to warn of; empty where there is nothing. See `warn_of_far_future`."""
     kind = column.type
     if pa.types.is_timestamp(kind):
         if unit is None:
             return ""
-        latest = find(column.cast(pa.int64()))
+        latest = pc.max(column.cast(pa.int64())).as_py()
         latest = None if latest is None else count_in(latest, kind.unit, unit)
     # Small floats and integers hold no such time.
     elif (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and kind.bit_width >= 32:
-        latest = find(column)
+        latest = pc.max(column).as_py()
     else:
         return ""
     if latest is None or not FAR_FUTURE * PER_SECOND[unit or "s"] < latest < float("inf"):

@@ -16,7 +16,6 @@ from pyspark.sql.types import ArrayType, DoubleType, LongType, StructField, Stru
 
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.programs.program import TRENDS, Program, Scope
-from trendweave.programs.shared.program import Shared
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.exchange.road import choose_road, compute_columns
@@ -38,15 +37,14 @@ def run_batch(program: Program, events: DataFrame, settings: Settings) -> DataFr
         settings: Checked options.
     """
     metrics = settings.observation if isinstance(settings.observation, Metrics) else None
-    if isinstance(program, Shared):
-        program.count_what_is_planned()
+    program.count_what_is_planned()
     if settings.observation is not None:
         observation = settings.observation if metrics is None else observe_rows(metrics)
         events = events.observe(observation, *count_rows(program.needs, events))
     rows = prepare_rows(program, events, all_words=False)
     result = result_type(program, events.schema)
     found = _compute(program, rows, result, settings, counted=metrics is not None)
-    return found if metrics is None else count_results(metrics, found, isinstance(program, Shared))
+    return found if metrics is None else count_results(metrics, found, program.metrics is not None)
 
 
 def _compute(program: Program, rows: DataFrame, result: StructType, settings: Settings, counted: bool) -> DataFrame:

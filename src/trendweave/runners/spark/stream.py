@@ -20,9 +20,7 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.language.durations import read_duration
-from trendweave.programs.carry import name_owner
-from trendweave.programs.program import MEETS, Program
-from trendweave.programs.shared.program import Shared
+from trendweave.programs.program import MEETS, Program, name_owner
 from trendweave.rows.arrow_bytes import from_stream
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import time_type
@@ -55,8 +53,7 @@ def run_stream(program: Program, events: DataFrame, settings: Settings) -> DataF
         events: A stream whose strings are compared by their bytes (`in_plain_strings`).
         settings: Checked options.
     """
-    if isinstance(program, Shared):
-        program = program.on_streams(settings.early)
+    program = program.on_streams(settings.early)
     _check(program, events, settings)
     watched = _with_watermark(program, events, settings)
     prepared = prepare_rows(program, watched).schema
@@ -65,7 +62,7 @@ def run_stream(program: Program, events: DataFrame, settings: Settings) -> DataF
     buckets = StateBuckets.choose(settings.buckets, events.sparkSession)
     processor = make_processor(program, kept, settings, buckets, in_parts, delay)
     packed = PackTask(processor.schema, processor.pane, buckets.numbers() if buckets.spread else None)
-    pack = CheckedPackTask(packed, processor.owner, buckets, isinstance(program, Shared))
+    pack = CheckedPackTask(packed, processor.owner, buckets, program.workload is not None)
     pieces = pack_events(program, watched, pack, settings, events.columns)
     found = _through_state(pieces, processor, settings, delay)
     return _unpack(program, found, events.schema, settings, in_parts)
@@ -74,8 +71,7 @@ def run_stream(program: Program, events: DataFrame, settings: Settings) -> DataF
 def _check(program: Program, events: DataFrame, settings: Settings) -> None:
     """Everything that can be known to be wrong before the stream starts, with the hint."""
     problems = []
-    never = program.never_closing if isinstance(program, Shared) else (None,) if program.steps() is None else ()
-    for name in never:
+    for name in program.never_closing:
         message = "a stream never ends, but the query has one window over the whole input"
         hint = "add WITHIN, for aggregates usually with SLIDE"
         problems.append(Problem("TW409", message, hint, query=name))
@@ -126,11 +122,11 @@ def make_processor(
     """The stateful operator of rows with these columns; it knows whose state it is. The watermark is behind the latest
     event by `delay` milliseconds."""
     schema = stored_schema(kept, program.needs)
-    if isinstance(program, Shared):
+    if program.workload is not None:
         # Each query tells its own state from others.
         facts = ["workload", str(program.needs.time), "early" if settings.early else "final"]
         owner = name_owner(facts, pa.schema([schema.field(TIME)]))
-        return WorkloadProcessor(program, schema, owner, buckets.stored, in_parts, settings.early, delay)
+        return WorkloadProcessor(program.workload, schema, owner, buckets.stored, in_parts, settings.early, delay)
     owner = name_owner(_facts(program, settings), schema)
     return StreamProcessor(program, schema, owner, buckets.stored, in_parts, settings.early)
 

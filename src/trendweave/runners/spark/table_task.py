@@ -15,7 +15,6 @@ from trendweave.errors import ExecutionError, Problem, TrendweaveError
 from trendweave.expressions.arrow.evaluate import column_of
 from trendweave.planning.plan import Path
 from trendweave.programs.program import TRENDS, Program, Scope, TimeCut
-from trendweave.programs.shared.program import Shared
 from trendweave.programs.ties import count_ties
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK, TIME
@@ -131,7 +130,7 @@ class TableTask:
         program = self.program
         parts = program.partials() if self.in_parts else None
         schema = program.schema.append(pa.field(TRENDS, pa.float64())) if parts is None else parts.schema
-        shared = program.metrics.take() if isinstance(program, Shared) else ()
+        shared = () if program.metrics is None else program.metrics.take()
         return counts_row(schema, [count_ties(program, rows, self.scope.chunk), *shared])
 
 

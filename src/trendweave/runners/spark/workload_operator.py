@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from trendweave.programs.program import Steps
 from trendweave.programs.shared.changes import Roster, keep_carries
 from trendweave.programs.shared.program import Shared
 from trendweave.programs.shared.steps import SharedSteps
@@ -47,7 +46,7 @@ class WorkloadProcessor(StreamProcessor):
         fresh = program.roster.record(())
         self._fresh = StoredWorkload.of(program, fresh, schema, self.pane, delay)
         self._known: dict[bytes, Mapping[str, int]] = {}
-        self._made: dict[tuple[tuple[str, int], ...], Steps] = {}
+        self._made: dict[tuple[tuple[str, int], ...], SharedSteps] = {}
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         super().init(handle)
@@ -64,7 +63,7 @@ class WorkloadProcessor(StreamProcessor):
     def _go_on(self, watermark: int | None) -> None:
         self._steps = self._steps_of(self._find_came(watermark))
 
-    def _steps_of(self, came: Mapping[str, int]) -> Steps:
+    def _steps_of(self, came: Mapping[str, int]) -> SharedSteps:
         key = tuple(sorted(came.items()))
         if key not in self._made:
             steps = self._shared.coming(came).steps(self._in_parts, self._early)
@@ -100,7 +99,6 @@ class WorkloadProcessor(StreamProcessor):
         for piece in split_panes(rows, self._fresh.pane):
             about = self._waiting.write(piece, about).with_times(piece.earliest, piece.latest)
         steps = self._steps_of(came)
-        assert isinstance(steps, SharedSteps), "these are the steps of a workload"
         assert self._carry is not None, "a workload has one always"
         before = self._carry.read()
         carry = keep_carries(before, steps.program.carry_keys)

@@ -9,29 +9,20 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import TypeVar
 
 import pyarrow as pa
 
 from trendweave.devices.cores import count_cores
 from trendweave.devices.pool import Pool, is_in_pool
-from trendweave.errors import ExecutionError, TrendweaveError
+from trendweave.errors import TrendweaveError
 from trendweave.planning.plan import Path
-from trendweave.programs.operators.filter import KeptEvents
-from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.program import EVERYTHING, Output, Program, Scope
-from trendweave.programs.shared.program import Shared
-from trendweave.programs.situated import InSituations
-from trendweave.programs.trends.lists.listing import describe_too_many
-from trendweave.programs.trends.program import TrendLists
 from trendweave.progress import follow
 from trendweave.rows.dropped import Dropped
-from trendweave.runners.threads.deal import Deal
-from trendweave.runners.threads.dealing import deal, deal_keys
-from trendweave.runners.threads.filtering import filter_in_threads
-from trendweave.runners.threads.fitness import for_part, why_on_one_core
-from trendweave.runners.threads.preparing import count_parts, cut_evenly, evaluates, is_worth_cutting, prepare_slices
-from trendweave.runners.threads.putting_together import arranging
+from trendweave.runners.threads.dealing import Deal, count_parts, cut_evenly, deal, deal_keys, is_worth_cutting
 
 #: A batch of a part, or None behind its last one.
 _Next = Future[pa.RecordBatch | None]
@@ -50,7 +41,7 @@ def compute_in_threads(program: Program, events: pa.Table) -> tuple[Output, Drop
 def compute_rows_in_threads(program: Program, rows: pa.Table) -> list[pa.RecordBatch]:
     """All result rows of prepared rows."""
     found = None
-    if why_on_one_core(program) is None:
+    if program.split().why_not is None:
         found = _try(program, rows.num_rows, lambda run: list(run.compute(run.slice(rows)).batches))
     return list(program.compute(rows).batches) if found is None else found
 
@@ -102,11 +93,7 @@ class _Run:
 
     def start(self, events: pa.Table) -> tuple[Output, Dropped] | None:
         """Results that are ready, or that threads make while they are read; None where nothing is worth sharing out."""
-        if isinstance(self.program, KeptEvents):
-            kept = filter_in_threads(self.program, events, self.pool, self.cores)
-            self.pool.shutdown()
-            return kept
-        if why_on_one_core(self.program) is not None and not evaluates(self.program):
+        if self.program.split().why_not is not None and not self.program.evaluates:
             return None
         slices, dropped = prepare_slices(self.program, events, self.pool, self.cores)
         return self.compute(slices), dropped
@@ -121,36 +108,23 @@ class _Run:
     def compute(self, slices: list[pa.Table]) -> Output:
         """Results of prepared rows."""
         dealt = None
-        if why_on_one_core(self.program) is None:
-            # Sums of windows are exact, however they are cut.
-            by_time = isinstance(self.program, WindowAggregates)
-            dealt = deal(self.program, slices, self.pool, self.cores, self._parts(slices), by_time)
+        if self.program.split().why_not is None:
+            dealt = deal(self.program, slices, self.pool, self.cores, self._parts(slices))
         if dealt is None:
-            # Whoever sorts and numbers rows does it quicker in one piece.
-            rows = self._join(slices)
             self.pool.shutdown()
-            return self.program.compute(rows)
-        if self.program.partials() is None:
-            return self._show(dealt)
+            return self.program.compute(pa.concat_tables(slices))
         merging = self.program.partials()
-        assert merging is not None, "it was asked"
+        if merging is None:
+            return self._show(dealt)
         merged = merging.merge(self._compute_parts(dealt), EVERYTHING)
         self.pool.shutdown()
         return Output.of_table(merged)
-
-    def _join(self, slices: list[pa.Table]) -> pa.Table:
-        """Slices as one table, each column in one piece."""
-        if len(slices) == 1:
-            return slices[0]
-        joined = pa.concat_tables(slices)
-        columns = self.pool.map(lambda column: column.combine_chunks(), joined.columns)
-        return pa.table(list(columns), schema=joined.schema)
 
     def compute_keys(
         self, slices: list[pa.Table], keys: tuple[Path, ...], scope: Scope, in_parts: bool
     ) -> pa.Table | None:
         """Rows, or parts, of rows that are told apart by keys; None where all have the same."""
-        dealt = None if why_on_one_core(self.program) else deal_keys(keys, slices, self.pool, self._parts(slices))
+        dealt = None if self.program.split().why_not else deal_keys(keys, slices, self.pool, self._parts(slices))
         if dealt is None:
             self.pool.shutdown()
             return None
@@ -166,29 +140,24 @@ class _Run:
         """Parts of results, to be merged."""
 
         def compute(fetch: Callable[[], pa.Table]) -> tuple[Program, pa.Table]:
-            one = for_part(self.program, len(dealt.parts))
+            one = self.program.for_part(len(dealt.parts))
             parts = one.partials()
             assert parts is not None, "it is the same program"
             return one, parts.compute(fetch(), dealt.scope)
 
         found = list(follow(self.pool.map(compute, dealt.parts), len(dealt.parts)))
         for one, _ in found:
-            self._count(one)
+            self.program.add_counts(one)
         return pa.concat_tables([part for _, part in found])
-
-    def _count(self, one: Program) -> None:
-        """What a part has counted is counted for all of them."""
-        if isinstance(self.program, Shared) and isinstance(one, Shared):
-            self.program.metrics.add(one.metrics)
 
     def _show(self, dealt: Deal) -> Output:
         """Rows of parts that need no merging: in order, or batch by batch as threads make them."""
 
         def compute(fetch: Callable[[], pa.Table]) -> tuple[Program, Output]:
-            one = for_part(self.program, len(dealt.parts))
+            one = self.program.for_part(len(dealt.parts))
             return one, one.compute(fetch(), dealt.scope)
 
-        arrange = arranging(self.program, dealt.by_time)
+        arrange = self.program.arranging(dealt.by_time)
         if arrange is not None:
             computed = self.pool.map(lambda fetch: list(compute(fetch)[1].batches), dealt.parts)
             batches = follow(computed, len(dealt.parts))
@@ -199,7 +168,7 @@ class _Run:
         counts = [output.trends for _, output in found]
         known = [count for count in counts if count is not None]
         trends = sum(known) if len(known) == len(counts) else None
-        return Output(self._check_number(self._take_turns(found), trends), trends)
+        return Output(self.program.check_number(self._take_turns(found), trends), trends)
 
     def _take_turns(self, found: list[tuple[Program, Output]]) -> Iterator[pa.RecordBatch]:
         """A batch of each part in turn, while threads make the next ones. No more of them wait than there are parts."""
@@ -215,28 +184,24 @@ class _Run:
                 one, output, made = waiting.popleft()
                 batch = made.result()
                 if batch is None:
-                    self._count(one)
+                    self.program.add_counts(one)
                     continue
                 waiting.append((one, output, self.pool.submit(following, output)))
                 yield batch
         finally:
             self.pool.shutdown(wait=False, cancel_futures=True)
 
-    def _check_number(self, batches: Iterator[pa.RecordBatch], trends: int | None) -> Iterator[pa.RecordBatch]:
-        """The limit of trends to show holds for all parts together."""
-        program = self.program.inner if isinstance(self.program, InSituations) else self.program
-        if not isinstance(program, TrendLists):
-            return batches
-        most = program.detection.max_trends
-        if trends is not None and trends > most:
-            raise ExecutionError([describe_too_many(f"{trends:,}", most, program.plan)])
-        return batches if trends is not None else _count_up_to(batches, program, most)
 
+def prepare_slices(program: Program, events: pa.Table, pool: Executor, parts: int) -> tuple[list[pa.Table], Dropped]:
+    """Prepared rows in slices that stand one after the other, each column of a slice in one piece, and what was
+    dropped.
 
-def _count_up_to(batches: Iterator[pa.RecordBatch], program: TrendLists, most: int) -> Iterator[pa.RecordBatch]:
-    shown = 0
-    for batch in batches:
-        shown += batch.num_rows
-        if shown > most:
-            raise ExecutionError([describe_too_many(f"more than {most:,}", most, program.plan)])
-        yield batch
+    Args:
+        program: Prepares rows, each by itself.
+        events: Rows as they came.
+        pool: Threads.
+        parts: How many slices there are at most.
+    """
+    slices = [events.slice(first, count) for first, count in cut_evenly(events.num_rows, parts)]
+    prepared = list(pool.map(program.prepare, slices))
+    return [rows for rows, _ in prepared], reduce(add, (dropped for _, dropped in prepared))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +17,12 @@ from trendweave.programs.bound import WholeEvents
 from trendweave.programs.operators.bound import BoundOperator
 from trendweave.programs.operators.joins.conditions import JoinCondition, describe_join, read_parts
 from trendweave.programs.operators.joins.finding import PairSearch
-from trendweave.programs.operators.joins.searches import ActiveWindow, find_candidates, make_sides
+from trendweave.programs.operators.joins.searches import ActiveWindow, make_sides
 from trendweave.programs.operators.joins.sides import Sides, read_side_codes, read_sides, result_columns, write_pairs
 from trendweave.programs.operators.ordering import OrderedSide, order_side, order_ties
 from trendweave.programs.operators.steps import CarriedSteps, WaitingSteps
 from trendweave.programs.operators.windows.edges import in_steps
-from trendweave.programs.program import EVERYTHING, Output, Scope, Steps, TimeCut, Work
+from trendweave.programs.program import EVERYTHING, Arrange, Output, Scope, Steps, TimeCut, Work
 from trendweave.results.types import ResultColumn, column_type
 from trendweave.rows.codes import key_codes
 from trendweave.rows.dropped import Dropped
@@ -51,6 +52,8 @@ class WindowJoin(BoundOperator):
     sides: Sides
     windows: tuple[ActiveWindow, ActiveWindow]
     device: str = "cpu"
+    #: Pairs are looked for on all cores.
+    uses_cores = True
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -161,6 +164,13 @@ class WindowJoin(BoundOperator):
 
         return Output(chain.from_iterable(self.find(left, right).blocks(write, wanted)))
 
+    def for_part(self, parts: int) -> Self:
+        """On one core: a join would deal out its own pairs."""
+        return replace(self, device="cpu")
+
+    def arranging(self, by_time: bool = False) -> Arrange:
+        return self.arrange
+
     def arrange(self, rows: pa.Table) -> pa.Table:
         """Rows of several places in the order of rows of one: by time, then by the left event. Rows of one time and of
         equal left events are of one key, so they come from one place, in order."""
@@ -223,29 +233,3 @@ def bind_join(plan: JoinPlan, events: pa.Schema, time: str, device: str = "cpu")
     kind = time_type(column_type(events, (time,)))
     windows = (in_steps(plan.left, kind), in_steps(plan.right, kind))
     return WindowJoin(plan, events, time, read_sides(plan, events, time), windows, device)
-
-
-def find_candidate_share(join: WindowJoin, rows: pa.Table) -> float:
-    """The share of candidates among all pairs of events that windows bring together: those that fit by themselves, have
-    equal values, and lie in a band where that is narrow.
-
-    Args:
-        join: What is joined.
-        rows: Some prepared rows of it.
-    """
-    asked = join.condition
-    if not (asked.equal or asked.left or asked.right or asked.bands):
-        return 1.0
-    if join.sides.marked_by is None:
-        # That an event of a self-join meets itself says nothing of others.
-        left, right = (join.order(rows.take(np.arange(first, rows.num_rows, 2)))[0] for first in (0, 1))
-    else:
-        left, right = join.order(rows)
-    if not left.steps.size or not right.steps.size:
-        return 1.0
-    search = join.find(left, right)
-    everything = np.zeros(left.steps.size, np.int64), np.full(left.steps.size, right.steps.size)
-    candidates = find_candidates(*search.sides, everything, True, None)
-    share = candidates.pairs / (left.steps.size * right.steps.size)
-    band = search.sort_band(candidates)
-    return share * band.share if band is not None and band.is_narrow else share

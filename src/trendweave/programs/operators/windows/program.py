@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -17,7 +17,7 @@ from trendweave.planning.plan import Path
 from trendweave.programs.operators.bound import BoundOperator
 from trendweave.programs.operators.measured import is_measured
 from trendweave.programs.operators.ordering import OrderedRows, order_rows, rank_keys
-from trendweave.programs.operators.steps import CountSteps, FoldedSteps
+from trendweave.programs.operators.steps import CountSteps, SliceFold
 from trendweave.programs.operators.windows.aggregates import (
     MeasuredColumn,
     SlicedColumn,
@@ -36,8 +36,19 @@ from trendweave.programs.operators.windows.edges import (
     time_windows,
 )
 from trendweave.programs.operators.windows.outputs import END, START, Asked, Outputs, read_outputs, result_columns
-from trendweave.programs.program import EVERYTHING, TRENDS, Output, Scope, Steps, TimeCut, Work
-from trendweave.programs.trends.steps import TrendSteps
+from trendweave.programs.program import (
+    EVERYTHING,
+    TRENDS,
+    Arrange,
+    Output,
+    Scope,
+    Split,
+    Steps,
+    TimeCut,
+    Work,
+    as_they_are,
+)
+from trendweave.programs.steps import WindowedSteps
 from trendweave.results.types import Numbers, ResultColumn, column_type
 from trendweave.rows.closing import Closing
 from trendweave.rows.codes import first_of_each, key_codes
@@ -176,6 +187,13 @@ class WindowAggregates(BoundOperator):
         fields = zip(arrays, self.schema, strict=True)
         return pa.table([array.cast(field.type) for array, field in fields], self.schema)
 
+    def split(self) -> Split:
+        """Sums of windows are exact, however rows are cut."""
+        return replace(super().split(), prefers_time=True)
+
+    def arranging(self, by_time: bool = False) -> Arrange:
+        return as_they_are if by_time else self.arrange
+
     def arrange(self, rows: pa.Table) -> pa.Table:
         """Result rows of several parts in the order of one; rows of one key and window stay in theirs."""
         start = as_steps(rows.column(START), self.time_type)
@@ -202,9 +220,8 @@ class WindowAggregates(BoundOperator):
         if isinstance(self.window, RowCount):
             return CountSteps(self)
         closing = Closing(self.window.length, self.window.slide)
-        if early or not self.folds:
-            return TrendSteps(closing, self.time_type, self.compute)
-        return FoldedSteps(self, self.window, closing)
+        # Where rows are shown early they wait.
+        return WindowedSteps(closing, self.time_type, self.compute, None if early else self.fold)
 
     def problems_of_early_rows(self) -> list[Problem]:
         if isinstance(self.window, RowCount):
@@ -213,9 +230,11 @@ class WindowAggregates(BoundOperator):
         return []
 
     @property
-    def folds(self) -> bool:
-        """Whether rows are folded on a stream: all values fit 64 bits, and sums are written as they are."""
-        return all(self._is_folded(one) for one in self.outputs.asked)
+    def fold(self) -> SliceFold | None:
+        """How rows are folded on a stream: where all values fit 64 bits, and sums are written as they are."""
+        if isinstance(self.window, RowCount) or not all(self._is_folded(one) for one in self.outputs.asked):
+            return None
+        return SliceFold(self, self.window)
 
     def _is_folded(self, one: Asked) -> bool:
         if one.path is None or one.function == "COUNT":
@@ -253,7 +272,7 @@ class WindowAggregates(BoundOperator):
             ]
         step = self.time_type.step
         length, every = duration_text(self.window.length * step), duration_text(self.window.slide * step)
-        each = "a row for each slice between the edges of windows" if self.folds else "the events"
+        each = "a row for each slice between the edges of windows" if self.fold is not None else "the events"
         kept = f"kept on a stream: {each}{per_key}, while windows are open"
         return [f"windows of {length}{per_key}, every {every}", kept]
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.kernels import Aggregate, QueryLanes, Results, aggregate, split_queries
-from trendweave.kernels.aggregates.entry import extremum_codes, read_extremum, read_floats, read_linear
+from trendweave.kernels.aggregates.entry import extremum_codes, read_extremum
 from trendweave.kernels.loops.merged import MergedTemplate
 from trendweave.kernels.many_queries import ExtremumMeasure, LinearMeasure, SharedMeasures, SharedResults
 from trendweave.kernels.many_queries import SharedRows as KernelRows
@@ -22,14 +22,14 @@ from trendweave.planning.preparation import Preparation
 from trendweave.programs.shared.unit import telling_member
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions, of_rows, sum_too_large, tick_chunks
 from trendweave.programs.trends.kernel_inputs import SELECTION, KernelInputs, Piece
-from trendweave.programs.trends.measured_values import Measured, SumTooLargeError, check_range, measure_values
+from trendweave.programs.trends.measured_values import Measured, SumTooLargeError, measure_values, read_sums
 from trendweave.programs.trends.program import TrendAggregates
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
-from trendweave.results.partials import Component, Partials, TaskResult, merge
+from trendweave.results.partials import Component, Merging, Partials, TaskResult, merge
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import EncodedRows, PartitionBlock, encode_rows, sort_partitions
 from trendweave.rows.numbers import as_numbers
-from trendweave.rows.segments import Segments, take_segments
+from trendweave.rows.segments import take_segments
 from trendweave.rows.windows import WindowNumbers, number_windows
 from trendweave.sharing.lanes import Lanes, role_name
 from trendweave.sharing.merged import MergedMeasure, MergedQueries, Reading
@@ -155,11 +155,9 @@ class GraphletTask:
         if not weights:
             return Component("sum", totals)
         given, _ = self._values(measure)
-        averages = column.function == "AVG" and given.dtype == np.float64
-        read = read_floats if given.dtype == np.float64 else read_linear
-        values, _ = read(weights[0] if averages else None, totals)
-        check_range(values, given)
-        return Component("avg" if averages else "sum", values, np.asarray(weights[0] != 0, np.bool_), weights[0])
+        kind: Merging = "avg" if column.function == "AVG" and given.dtype == np.float64 else "sum"
+        values = read_sums(kind, totals, weights[0], given)
+        return Component(kind, values, np.asarray(weights[0] != 0, np.bool_), weights[0])
 
     def take(self, found: SharedResults) -> None:
         """What the kernel has found, to be read. Entries are sorted by query."""
@@ -255,7 +253,7 @@ class SearchTask(PartitionTask):
             for role, reading in lane.readings:
                 readings[role_name(role)].add(self._names[reading])
         self.inputs = OverlaidInputs(self.plan, preparation, self.rows, readings)
-        self.measured = measure_values(self.plan, preparation, self.rows.table)
+        self.measured = share_numbers(measure_values(self.plan, preparation, self.rows.table, apart=True), unit)
         self._find_distinct = None
 
     def run_members(self) -> list[TaskResult]:
@@ -299,7 +297,7 @@ class SearchTask(PartitionTask):
             self.inputs.kernel_rows(segments, windows.first(tick, of_row), windows.last(tick, of_row)),
             self.inputs.kernel_template(piece.template),
             self.inputs.conditions(piece),
-            self._asked(segments),
+            self.measured.of_rows(segments),
             selection=SELECTION[self.plan.strategy],
             numbers="exact" if self.options.exact else "float64",
             start_guards=guard_starts(self.inputs, piece, windows, tick, of_row),
@@ -322,20 +320,6 @@ class SearchTask(PartitionTask):
             ends[list(lane.ends), number] = True
         return QueryLanes(len(lanes), variable, starts, ends, np.array(steps, np.bool_).reshape(-1, len(lanes)))
 
-    def _asked(self, segments: Segments) -> list[Aggregate]:
-        """What the kernel measures, and over which roles of which lanes."""
-        asked: list[dict[int, frozenset[int]]] = [{} for _ in self.measured.aggregates]
-        for lane, measured in zip(self.unit.lane_of, self.unit.measured, strict=True):
-            for one in measured:
-                for place in () if one.column is None else self.measured.readers[one.column][1]:
-                    asked[place][lane] = one.roles
-        share_numbers(self.measured, asked)
-        lanes = len(self.unit.lanes)
-        masks = [sum(1 << role * lanes + lane for lane, roles in one.items() for role in roles) for one in asked]
-        return [
-            part._replace(variables=mask) for part, mask in zip(self.measured.of_rows(segments), masks, strict=True)
-        ]
-
     def _components(self, member: int, results: Results, windows: WindowNumbers) -> Partials:
         """What a member's aggregates are, of the results of its lane."""
         readers = [
@@ -352,22 +336,32 @@ class SearchTask(PartitionTask):
         return Partials(results.window, results.segment, (Component("sum", results.count), *components))
 
 
-def share_numbers(measured: Measured, asked: list[dict[int, frozenset[int]]]) -> None:
-    """Let aggregates that ask for the same number of one column, in different lanes or of the same roles, ask for it
-    together: it is then propagated once.
-
-    Args:
-        measured: What is asked for.
-        asked: Per aggregate and lane, the roles that it is over; changed in place.
-    """
-    known: dict[tuple[str, str | None], list[dict[int, frozenset[int]]]] = {}
-    for place, aggregate_ in enumerate(measured.aggregates):
-        column = None if aggregate_.kind == "count" and aggregate_.valid is None else aggregate_.column
-        fitting = known.setdefault((aggregate_.kind, column), [])
+def share_numbers(measured: Measured, unit: Lanes) -> Measured:
+    """What all lanes ask for, with masks of roles and lanes. Aggregates that ask for the same number of one column, in
+    different lanes or of the same roles, ask for it together: it is then propagated once."""
+    asked: list[dict[int, frozenset[int]]] = [{} for _ in measured.aggregates]
+    for lane, columns in zip(unit.lane_of, unit.measured, strict=True):
+        for column in columns:
+            for place in () if column.column is None else measured.readers[column.column][1]:
+                asked[place][lane] = column.roles
+    known: dict[tuple[str, int, int], list[int]] = defaultdict(list)
+    number: list[int] = []
+    aggregates: list[Aggregate] = []
+    together: list[dict[int, frozenset[int]]] = []
+    for one, by_lane in zip(measured.aggregates, asked, strict=True):
+        fitting = known[one.kind, id(one.values), id(one.valid)]
         for other in fitting:
-            if all(other.get(lane, roles) == roles for lane, roles in asked[place].items()):
-                other |= asked[place]
-                asked[place] = other
+            if all(together[other].get(lane, roles) == roles for lane, roles in by_lane.items()):
+                together[other] |= by_lane
                 break
         else:
-            fitting.append(asked[place])
+            other = len(aggregates)
+            fitting.append(other)
+            aggregates.append(one)
+            together.append(by_lane)
+        number.append(other)
+    lanes = len(unit.lanes)
+    masks = [sum(1 << role * lanes + lane for lane, roles in one.items() for role in roles) for one in together]
+    aggregates = [one._replace(variables=mask) for one, mask in zip(aggregates, masks, strict=True)]
+    readers = [(kind, tuple(number[place] for place in places)) for kind, places in measured.readers]
+    return Measured(aggregates, readers, {number[place]: centre for place, centre in measured.centres.items()})

@@ -20,9 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels import Measure, Results
+from trendweave.kernels import Measure
 from trendweave.kernels import Template as KernelTemplate
-from trendweave.kernels.aggregates.entry import Measured
 from trendweave.kernels.loops.summaries import Algebra, Summaries, begin_summary, concat_summaries, make_algebra
 from trendweave.planning.blocking import Blocking
 from trendweave.planning.folding import plan_folding
@@ -30,9 +29,7 @@ from trendweave.planning.plan import KeyColumn, Plan, Summing, Template, Way
 from trendweave.planning.preparation import Preparation, PreparedEdge
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.kernel_inputs import KernelInputs
-from trendweave.programs.trends.measured_values import KernelAggregate, measure_values
-from trendweave.programs.trends.measured_values import Measured as MeasuredRows
-from trendweave.results.partials import Component
+from trendweave.programs.trends.measured_values import Measured, measure_values
 from trendweave.rows.encoded import TIME, EncodedRows, encode_rows
 from trendweave.rows.segments import Segments, keep_readable
 from trendweave.rows.times import TimeType, as_steps
@@ -215,9 +212,13 @@ class Measures:
         """Prepared rows with what else tells trends apart where values do."""
         return keep_unknown_apart(rows, self.values, self.bound.time_type) if self.values else rows
 
+    def measure(self, rows: pa.Table) -> Measured:
+        """What is asked of some rows; of all of them the same."""
+        return measure_values(self.plan, self.preparation, rows, all_rows=False)
+
     @cached_property
-    def _of_no_rows(self) -> MeasuredRows:
-        return measure_values(self.plan, self.preparation, self._no_rows)
+    def of_no_rows(self) -> Measured:
+        return self.measure(self._no_rows)
 
     def find_segments(self, rows: EncodedRows) -> Segments:
         """The rows that trends are made of, and those that block their gaps."""
@@ -236,18 +237,10 @@ class Measures:
     @cached_property
     def algebra(self) -> Algebra:
         """How trends are summed up."""
-        parts = self._of_no_rows.aggregates
-        reads: dict[str | None, int | None] = {None: None}
-        for number, part in sorted(enumerate(parts), key=lambda pair: pair[1].kind == Measure.COUNT):
-            reads.setdefault(part.column, number)  # counts last: they may come without values
-        measures = [
-            Measured(part.kind, part.variables, self._is_float(part), reads[part.column], reads[part.column])
-            for part in parts
-        ]
         template, resets = self._gaps
         return make_algebra(
             template,
-            measures,
+            self.of_no_rows.aggregates,
             "float64" if self.bound.numbers == "float64" else "exact",
             only_beginnings=not self.overlap and not self._opens,
             resets=resets,
@@ -262,33 +255,11 @@ class Measures:
         """What stands before the summaries of a window; None where trends may begin everywhere in it."""
         return begin_summary(self.algebra, len(self.plan.variables)) if self._opens else None
 
-    def _is_float(self, part: KernelAggregate) -> bool:
-        return part.values is not None and part.values.dtype == np.float64
 
-    @cached_property
-    def _float_sums(self) -> tuple[int, ...]:
-        """The numbers of aggregates that may get too large: sums that are floats in the end."""
-        sums = [part.kind in (Measure.SUM, Measure.AVG) for part in self._of_no_rows.aggregates]
-        floats = [not self.algebra.exact or self._is_float(part) for part in self._of_no_rows.aggregates]
-        return tuple(np.flatnonzero(np.array(sums, np.bool_) & np.array(floats, np.bool_)).tolist())
-
-    def find_infinite(self, measured: MeasuredRows) -> np.ndarray | None:
-        """Per row of the table, whether some value of a float sum is not finite; None where that cannot be."""
-        found = None
-        for number in self._float_sums:
-            values, valid = measured.aggregates[number].values, measured.aggregates[number].valid
-            assert values is not None, "sums have values"
-            odd = ~np.isfinite(values) if valid is None else ~np.isfinite(values) & valid
-            found = odd if found is None else found | odd
-        return found
-
-    def components(self, results: Results) -> list[Component]:
-        """One component per aggregate of the plan."""
-        asked = self._of_no_rows
-        without_values = [replace(part, values=None) for part in asked.aggregates]
-        return replace(asked, aggregates=without_values).components(results)
-
-    def find_too_large(self, results: Results) -> np.ndarray:
-        """The numbers of results in which a sum of floats is infinite."""
-        found = [np.flatnonzero(np.isinf(results.aggregates[number])) for number in self._float_sums]
-        return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+def find_infinite(measured: Measured, count: int) -> np.ndarray:
+    """Per row of a table, whether some value that is summed is not finite."""
+    found = np.zeros(count, np.bool_)
+    for one in measured.aggregates:
+        if one.kind == Measure.SUM and one.values is not None and one.values.dtype == np.float64:
+            found |= ~np.isfinite(one.values) if one.valid is None else ~np.isfinite(one.values) & one.valid
+    return found

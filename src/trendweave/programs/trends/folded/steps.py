@@ -6,7 +6,7 @@ Whatever the cuts and the order of arrival, the rows are those of one batch over
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,21 +15,21 @@ import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.values import join_chunks
 from trendweave.kernels import Rows
-from trendweave.kernels.loops.summaries import extend, finish
+from trendweave.kernels.loops.summaries import any_between, extend, finish
 from trendweave.kernels.sorting import stable_order
 from trendweave.planning.folding import plan_folding
-from trendweave.programs.program import FIRST, Carry, Step, Steps
+from trendweave.programs.program import FIRST, Carry
 from trendweave.programs.trends.aggregates import sum_too_large
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.folded.carried import Carried, Panes, Summed, concat_summed
-from trendweave.programs.trends.folded.measures import Measures, key_by_values, name_values, open_windows
-from trendweave.programs.trends.measured_values import SumTooLargeError, measure_values
+from trendweave.programs.trends.folded.measures import Measures, find_infinite, key_by_values, name_values, open_windows
+from trendweave.programs.trends.measured_values import SumTooLargeError
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.closing import Closing
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import TIME, EncodedRows, encode_rows
 from trendweave.rows.segments import Segments
-from trendweave.rows.times import TimeType, as_steps, check_edges
+from trendweave.rows.times import as_steps, check_edges
 
 #: Stands for the columns of keys where a query has none.
 _EVERYTHING = "everything"
@@ -110,15 +110,12 @@ def fold_rows(measures: Measures, carried: Carried, rows: pa.Table) -> Carried:
     tables = np.unique(carried.panes.table_of(runs.pane))
     earlier = carried.in_tables(tables)
     which, places, codes = _find_earlier(earlier, runs.pane, key_of_run)
-    measured = measure_values(measures.plan, measures.preparation, encoded.table)
+    measured = measures.measure(encoded.table)
     everywhere = np.zeros(segments.row.size, np.int64)
     kernel_rows = Rows(runs.starts, segments.take(encoded.tick), everywhere, everywhere, segments.letters)
     extended = extend(measures.algebra, earlier.summaries, which, kernel_rows, measured.of_rows(segments))
-    infinite = np.zeros(which.size, np.bool_)
-    odd = measures.find_infinite(measured)
-    if odd is not None:
-        infinite = np.logical_or.reduceat(segments.take(odd), runs.starts[:-1])
-        infinite[which >= 0] |= earlier.infinite[which[which >= 0]]
+    infinite = np.logical_or.reduceat(segments.take(find_infinite(measured, encoded.table.num_rows)), runs.starts[:-1])
+    infinite[which >= 0] |= earlier.infinite[which[which >= 0]]
     order = np.argsort(codes, kind="stable")
     both = concat_summed([earlier, Summed(runs.pane, key_of_run, infinite, extended)])
     return carried.with_fresh(tables, both.take(places[order]), keys)
@@ -190,10 +187,6 @@ class Entries:
     high: np.ndarray
 
 
-class WindowSumTooLargeError(SumTooLargeError):
-    """A sum of finite floats is beyond all floats, in the window with this number."""
-
-
 def close_windows(measures: Measures, carried: Carried, windows: tuple[int, int]) -> TaskResult | None:
     """Aggregates of some windows.
 
@@ -206,7 +199,7 @@ def close_windows(measures: Measures, carried: Carried, windows: tuple[int, int]
         One entry per window and group that has a trend; None where there is none.
 
     Raises:
-        WindowSumTooLargeError: A sum of finite floats is beyond all floats.
+        SumTooLargeError: A sum of finite floats is beyond all floats, in the window with this number.
     """
     if carried.keys is None:
         return None
@@ -270,86 +263,53 @@ def _finish(measures: Measures, summed: Summed, entries: Entries, group: np.ndar
         runs = open_windows(measures.opening, *runs)
     results = finish(measures.algebra, *runs)
     entry = results.segment
-    for number in measures.find_too_large(results).tolist():
-        low, high = entries.low[entry[number]], entries.high[entry[number]]
-        # Infinity is the sum of infinities; of finite numbers it would be wrong.
-        if not summed.infinite[low:high].any():
-            raise WindowSumTooLargeError(int(entries.window[entry[number]]))
-    components = [Component("sum", results.count), *measures.components(results)]
-    return Partials(entries.window[entry], group[entries.key[entry]], tuple(components))
+    infinite = any_between(summed.infinite, entries.low[entry], entries.high[entry])
+    try:
+        components = measures.of_no_rows.components(results, infinite)
+    except SumTooLargeError as error:
+        raise SumTooLargeError(int(entries.window[entry[error.entry]])) from error
+    return Partials(entries.window[entry], group[entries.key[entry]], (Component("sum", results.count), *components))
 
 
 @dataclass(frozen=True, slots=True)
-class FoldedSteps(Steps):
-    """`close` makes result rows, or parts of them, of the windows between two. Rows that came to wait before rows were
-    folded are read as well; where rows are shown early they wait, and are not folded."""
+class TrendFold:
+    """Trends without events: `write` makes result rows, or parts of them, of aggregates."""
 
+    bound: BoundTrends
     panes: Panes
-    time_type: TimeType
     measures: Measures
-    close: Callable[[Carried, tuple[int, int]], pa.Table | None]
-    carries: bool = True
-
-    @property
-    def folds(self) -> bool:
-        return True
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        dues = [] if waiting is None else [self.panes.closing.due(*waiting, watermark)]
-        carried = self._read(carry)
-        first = FIRST if watermark is None else self.panes.first_open(watermark)
-        pane = carried.first_from(FIRST if watermark is None else self.panes.first_pane(first))
-        if pane is not None:
-            dues.append(self.panes.end_of(max(first, int(self.panes.windows_of(np.array(pane))[0]))))
-        return min(dues, default=None)
-
-    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        carried = self._read(carry)
-        rows = self._select_rows(rows, before)
-        if rows.num_rows:
-            carried = fold_rows(self.measures, carried, self.measures.with_values(rows))
-        first, last = self.panes.closing.windows(before, watermark)
-        closed = self.close(carried, (first, last)) if first <= last else None
-        batches = () if closed is None else closed.to_batches()
-        if watermark is None:
-            return Step(batches)
-        first_needed = self.panes.first_pane(self.panes.first_open(watermark))
-        return Step(batches, carried.without_panes_before(first_needed).write())
+    write: Callable[[TaskResult], pa.Table]
 
     def _read(self, carry: Carry) -> Carried:
         return Carried.read(self.measures.algebra, self.panes, carry)
 
-    def _select_rows(self, rows: pa.Table, before: int | None) -> pa.Table:
-        """Rows that lie in a window that is open."""
-        times = as_steps(rows.column(TIME), self.time_type)
-        check_edges(times, self.panes.closing.length)
-        if before is None or not rows.num_rows:
-            return rows
-        first = self.panes.first_open(before) * self.panes.closing.slide
-        needed = np.asarray(times >= first)
-        return rows if needed.all() else rows.filter(pa.array(needed))
+    def add(self, carry: Carry, rows: pa.Table) -> Carried:
+        check_edges(as_steps(rows.column(TIME), self.bound.time_type), self.panes.closing.length)
+        known = self._read(carry)
+        return fold_rows(self.measures, known, self.measures.with_values(rows)) if rows.num_rows else known
+
+    def close(self, known: Carried, windows: tuple[int, int]) -> Iterable[pa.RecordBatch]:
+        try:
+            found = close_windows(self.measures, known, windows)
+        except SumTooLargeError as error:
+            raise sum_too_large(self.bound.plan, self.bound.time_type, np.array([error.entry])) from error
+        return () if found is None else self.write(found).to_batches()
+
+    def keep(self, known: Carried, window: int) -> Carry:
+        return known.without_panes_before(self.panes.first_pane(window)).write()
+
+    def earliest(self, carry: Carry, window: int) -> int | None:
+        pane = self._read(carry).first_from(max(self.panes.first_pane(window), FIRST))
+        return None if pane is None else pane * self.panes.length
 
 
-def make_folded_steps(bound: BoundTrends, closing: Closing, write: Callable[[TaskResult], pa.Table]) -> FoldedSteps:
-    """The steps of a plan that can be folded.
+def make_fold(bound: BoundTrends, closing: Closing, write: Callable[[TaskResult], pa.Table]) -> TrendFold:
+    """How rows of a plan that can be folded are.
 
     Args:
         bound: The plan, bound to the columns of some events.
         closing: Its windows.
         write: Makes result rows, or parts of them, of aggregates.
-
-    Returns:
-        The steps.
     """
-    panes, kind = Panes(closing), bound.time_type
-    values, blocking = name_values(bound), plan_folding(bound.plan).blocking
-    measures = Measures(key_by_values(bound, values), panes.overlap, values, blocking)
-
-    def close(carried: Carried, windows: tuple[int, int]) -> pa.Table | None:
-        try:
-            found = close_windows(measures, carried, windows)
-        except WindowSumTooLargeError as error:
-            raise sum_too_large(bound.plan, kind, np.array([error.entry])) from error
-        return None if found is None else write(found)
-
-    return FoldedSteps(panes, kind, measures, close)
+    panes, values, blocking = Panes(closing), name_values(bound), plan_folding(bound.plan).blocking
+    return TrendFold(bound, panes, Measures(key_by_values(bound, values), panes.overlap, values, blocking), write)

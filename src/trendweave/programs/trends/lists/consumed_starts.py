@@ -2,7 +2,7 @@
 piece, which carry that on.
 
 Beginnings are settled in order of time, and what trends take away from later ones, or that they have come out, outlives
-their rows. Where only some trends end with NOT, the others come out before them.
+their rows. Where only some trends wait for what may follow, the others come out before them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.programs.program import NO_CARRY, Carry, Step
-from trendweave.programs.trends.steps import TrendSteps
+from trendweave.programs.steps import WindowedSteps
 from trendweave.results.shown_trends import join_chunks
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import EncodedRows
@@ -116,7 +116,7 @@ Select: TypeAlias = Callable[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionSteps(TrendSteps):
+class SelectionSteps(WindowedSteps):
     """`span`: the events of a trend are less than so many steps apart. `nothing`: as long as no trend has come out.
     Which trends are taken depends on earlier beginnings, so nothing is shown early."""
 
@@ -154,29 +154,29 @@ class SelectionSteps(TrendSteps):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EitherSteps(TrendSteps):
-    """Trends that end with NOT, and the `others`: of the rows that the first wait for, the second need the later ones.
-    Later events may take rows back, so nothing is shown early."""
+class EitherSteps(WindowedSteps):
+    """Trends that wait for what may follow their last event, and the `others`: of the rows that the first wait for, the
+    second need the later ones. Later events may take rows back, so nothing is shown early."""
 
-    others: TrendSteps
+    others: WindowedSteps
 
     def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
         if waiting is None:
             return None
-        # Rows are let go with those that are guarded.
+        # Rows are let go with those that wait.
         due = [self.closing.due(*waiting, watermark)]
         if watermark is None or waiting[1] >= watermark:
             due.append(self.others.closing.due(*waiting, watermark))
         return min(due)
 
     def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        ranges = [TrendSteps.reads(self, before, watermark), self.others.reads(before, watermark)]
+        ranges = [WindowedSteps.reads(self, before, watermark), self.others.reads(before, watermark)]
         some = [(first, end) for first, end in ranges if first < end]
         return min((first for first, _ in some), default=0), max((end for _, end in some), default=0)
 
     def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
         def batches() -> Iterator[pa.RecordBatch]:
             yield from self.others.step(rows, carry, before, watermark).batches
-            yield from TrendSteps.step(self, rows, carry, before, watermark).batches
+            yield from WindowedSteps.step(self, rows, carry, before, watermark).batches
 
         return Step(batches(), NO_CARRY)

@@ -24,13 +24,15 @@ from trendweave.rows.trend_windows import TrendNumbers
 
 @dataclass(frozen=True, slots=True)
 class EachOnce:
-    """The rules of one list. `leaves_out`: whether trends that are found may not be shown."""
+    """The rules of one list. `leaves_out`: whether trends that are found may not be shown. `ends`: the variables that a
+    trend must end with, as numbers; any, where there are none."""
 
     window: MovingWindow
     windows: TrendNumbers
     mode: int
     span: int
     ahead: int
+    ends: tuple[int, ...]
 
     @staticmethod
     def of(counted: CountedTrends, mode: int) -> EachOnce | None:
@@ -41,7 +43,9 @@ class EachOnce:
         waits = any(not end.guard.always_open for end in counted.task.plan.template.ends)
         # The time of a row must be one that the time column can have.
         ahead = steps_of(window.length, kind, "WITHIN") if waits else 0
-        return EachOnce(window, counted.windows, mode, moving_span(window, kind), ahead)
+        names = [variable.name for variable in counted.task.plan.variables]
+        ends = tuple(names.index(name) for name in window.ends)
+        return EachOnce(window, counted.windows, mode, moving_span(window, kind), ahead, ends)
 
     @property
     def leaves_out(self) -> bool:
@@ -60,6 +64,8 @@ class EachOnce:
         kept = np.ones(first.size, np.bool_)
         if self.asks_ends:
             kept &= self.is_clean(part, first, last)
+        if self.ends:
+            kept &= np.isin(part.variable[last], self.ends)
         if self.mode == COMPLETE:
             kept &= self._is_not_extended(part, first, last)
         if self.mode == CHECKED:

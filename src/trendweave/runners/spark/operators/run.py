@@ -9,8 +9,6 @@ from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_sql
 from trendweave.programs.operators.chain import Stage, make_chain, shared_keys
 from trendweave.programs.operators.filter import KeptEvents
-from trendweave.programs.operators.windows.program import WindowAggregates
-from trendweave.programs.program import Program
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.batch import run_batch
 from trendweave.runners.spark.operators.slices import windows_in_slices
@@ -31,7 +29,7 @@ def run_stages(stages: tuple[Stage, ...], events: DataFrame, settings: Settings)
     """
     number = count_together(stages)
     if number == 1:
-        return run_stage(stages[0].program, events, settings), 1
+        return run_stage(stages[0], events, settings), 1
     text = " | ".join(stage.program.text for stage in stages[:number])
     return run_batch(make_chain(stages[:number], text), events, settings), number
 
@@ -49,22 +47,21 @@ def count_together(stages: tuple[Stage, ...]) -> int:
     return number
 
 
-def run_stage(program: Program, events: DataFrame, settings: Settings) -> DataFrame:
+def run_stage(stage: Stage, events: DataFrame, settings: Settings) -> DataFrame:
     """The rows of an operator. Nothing runs before an action on the result does.
 
     Args:
-        program: Bound to the columns of the events.
+        stage: Bound to the columns of the events.
         events: A DataFrame whose strings are compared by their bytes.
         settings: Checked options.
     """
-    if isinstance(program, KeptEvents):
-        return run_filter(program, events)
-    if isinstance(program, WindowAggregates):
-        found = windows_in_sql(program, events, settings)
-        found = windows_in_slices(program, events, settings) if found is None else found
-        if found is not None:
-            return found
-    return run_batch(program, events, settings)
+    if stage.filter is not None:
+        return run_filter(stage.filter, events)
+    found = None
+    if stage.windows is not None:
+        found = windows_in_sql(stage.windows, events, settings)
+        found = windows_in_slices(stage.windows, events, settings) if found is None else found
+    return run_batch(stage.program, events, settings) if found is None else found
 
 
 def run_filter(program: KeptEvents, events: DataFrame) -> DataFrame:

@@ -14,7 +14,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from trendweave.programs.operators.steps import FoldedSteps
 from trendweave.programs.operators.windows.program import WindowAggregates
 from trendweave.programs.operators.windows.slices import BEGIN, Slices, merge_slices
 from trendweave.rows.arrow_bytes import as_stream, from_stream
@@ -46,8 +45,7 @@ def windows_in_slices(program: WindowAggregates, events: DataFrame, settings: Se
     Returns:
         The rows; None where events cannot be folded, or where something else is asked for.
     """
-    steps = program.steps()
-    if not isinstance(steps, FoldedSteps) or settings.device != "cpu":
+    if program.fold is None or settings.device != "cpu":
         return None
     if events.isStreaming or settings.observation is not None or settings.exchange != "auto":
         return None
@@ -56,12 +54,6 @@ def windows_in_slices(program: WindowAggregates, events: DataFrame, settings: Se
     blobs = rows.mapInArrow(travelling(FoldTask(program, buckets, settings.rows_at_once)), _BLOBS)
     merge = MergeTask(program)
     return blobs.repartition(F.col("bucket")).mapInArrow(travelling(merge), result_type(program, events.schema))
-
-
-def _steps_of(program: WindowAggregates) -> FoldedSteps:
-    steps = program.steps()
-    assert isinstance(steps, FoldedSteps)
-    return steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +71,15 @@ class FoldTask:
     rows_at_once: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        steps = _steps_of(self.program)
+        fold = self.program.fold
+        assert fold is not None, "it was asked"
         width = len(self.program.folded_columns)
         several: list[Slices] = []
         held, shrinks = 0, True
         with telling_where(self.program, lambda: ""):
             for table in self._tables(batches):
                 rows = self.program.adopt(table)
-                slices = steps.fold(rows) if shrinks else None
+                slices = fold.fold(rows) if shrinks else None
                 if slices is None or (self.program.keys and _ROWS * slices.parts.size > rows.num_rows):
                     shrinks = False
                     yield from self._deal(rows)
@@ -133,7 +126,8 @@ class MergeTask:
     program: WindowAggregates
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        steps = _steps_of(self.program)
+        fold = self.program.fold
+        assert fold is not None, "it was asked"
         columns = len(self.program.folded_columns)
         slices, rows = [], []
         for batch in batches:
@@ -147,6 +141,6 @@ class MergeTask:
             return
         with telling_where(self.program, lambda: ""):
             if rows:
-                slices.append(steps.fold(pa.concat_tables(rows)))
-            yield from steps.close(merge_slices(slices, columns)).to_batches()
+                slices.append(fold.fold(pa.concat_tables(rows)))
+            yield from fold.write(merge_slices(slices, columns)).to_batches()
         leave_worker("merge windows")

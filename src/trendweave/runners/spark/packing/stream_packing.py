@@ -17,7 +17,6 @@ from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.planning.plan import Path
 from trendweave.programs.program import MEETS, Program
-from trendweave.programs.shared.program import Shared
 from trendweave.rows.dropped import COUNTS
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
@@ -53,7 +52,7 @@ def prepares_in_tasks(program: Program, settings: Settings) -> bool:
     columns to read are of types that Arrow lacks, or have parts that nobody needs."""
     kinds = [program.events.field(name).type for name in program.needs.read]
     plain = not any(pa.types.is_null(kind) or pa.types.is_nested(kind) for kind in kinds)
-    return plain and not isinstance(program, Shared) and not settings.late_rows
+    return plain and program.workload is None and not settings.late_rows
 
 
 def _prepare_in_tasks(program: Program, events: DataFrame, pack: CheckedPackTask, settings: Settings) -> DataFrame:

@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from trendweave.programs.program import Program, Scope
-from trendweave.programs.shared.program import Shared
 from trendweave.rows.dropped import COUNTS
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Settings
@@ -58,8 +57,7 @@ def run_files(program: Program, events: ParquetEvents, settings: Settings) -> Da
     if why_spark_reads(program, events, settings) is not None:
         return run_batch(program, plain, settings)
     metrics = settings.observation if isinstance(settings.observation, Metrics) else None
-    if isinstance(program, Shared):
-        program.count_what_is_planned()
+    program.count_what_is_planned()
     observation = settings.observation if metrics is None else observe_rows(metrics)
     cut = find_cut(program, settings)
     in_parts = program.partials() is not None
@@ -69,7 +67,7 @@ def run_files(program: Program, events: ParquetEvents, settings: Settings) -> Da
     blobs = _read(program, events, deal, observation)
     result = result_type(program, plain.schema)
     found = merge_parts(task, result, lambda shown: compute_blobs(task, blobs, shown, settings))
-    return found if metrics is None else count_results(metrics, found, isinstance(program, Shared))
+    return found if metrics is None else count_results(metrics, found, program.metrics is not None)
 
 
 def _read(program: Program, events: ParquetEvents, deal: Deal, observation: Observation | None) -> DataFrame:

@@ -10,7 +10,6 @@ from pyspark.sql.types import DataType, NullType, StructField, StructType
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.programs.program import Program, Scope
-from trendweave.programs.shared.program import Shared
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.batch import merge_parts
@@ -69,8 +68,7 @@ def run_on_spark(program: Program, store: EventStore, request: Request, settings
     access = plan_request(request, store, program.needs.read)
     if isinstance(settings.observation, Metrics):
         settings.observation.count(tell_access(access, store))
-    if isinstance(program, Shared):
-        program.count_what_is_planned()
+    program.count_what_is_planned()
     reader = PieceReader(program, OpenFiles(store.place), store.schema, store.kind, access.apart)
     result = result_type(program, spark_types(store.schema))
     task = TableTask(program, Scope(), program.partials() is not None, adopts=False, device=settings.device)

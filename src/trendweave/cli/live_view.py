@@ -23,7 +23,7 @@ from rich.text import Text
 
 from trendweave.cli.answers import Answers
 from trendweave.cli.files import write_json_line
-from trendweave.cli.terminal import make_rich_table, write_cell
+from trendweave.cli.tables import make_rich_table, write_cell
 from trendweave.pictures.times import write_far_times
 
 #: Names of the metrics in the progress: of the query itself, of what it reads, of the source, and of its rows.

@@ -1,1 +1,0 @@
-"""`trendweave pipe`: operators on files of events, or on stored events."""

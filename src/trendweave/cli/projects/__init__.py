@@ -1,1 +1,0 @@
-"""`trendweave new`: a folder to begin with."""

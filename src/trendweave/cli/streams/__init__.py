@@ -1,1 +1,0 @@
-"""`trendweave stream`: a query, or many, on a stream of files or of Kafka."""
