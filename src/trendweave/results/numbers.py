@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from decimal import Decimal
+from functools import cache
 from typing import NoReturn
 
 import numpy as np
