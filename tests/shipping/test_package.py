@@ -16,8 +16,8 @@ import trendweave
 from tests.cli import command
 from tests.cluster.bare_python import make_python
 from trendweave import Package
+from trendweave.runners.shipping.package import list_requirements
 from trendweave.runners.shipping.package_files import fingerprint, own_fingerprint, read_package
-from trendweave.runners.shipping.requirements import list_requirements
 
 ROOT = Path(__file__).parents[2]
 
