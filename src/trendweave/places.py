@@ -252,12 +252,12 @@ def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -
 
     spark = options.get("spark")
     settings = asked.settings(Place.STORE, options, None if spark is None else settings_of_session(spark))
-    from trendweave.store.patterns.running.in_process import Request, run_on_store
+    from trendweave.store.patterns.in_process import Request, run_on_store
 
     asked.check(store.schema)
     request = Request(asked.wishes(bool(settings.order_by)), settings.between, settings.using)
     if spark is not None:
-        from trendweave.store.spark.queries.run import columns_on_spark, run_on_spark
+        from trendweave.store.spark.queries import columns_on_spark, run_on_spark
 
         _watch_tasks(spark, settings)
         return run_on_spark(asked.bind(columns_on_spark(store), settings), store, request, settings)
@@ -271,7 +271,7 @@ def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -
 
 def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> str:
     """What is read of a store, and why."""
-    from trendweave.store.patterns.running.told import explain_access
+    from trendweave.store.patterns.access import explain_access
 
     return explain_access(_plan_on_store(asked, store, options), store)
 
@@ -279,7 +279,7 @@ def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]
 def draw_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Picture:
     """The same as a picture."""
     from trendweave.pictures.reading import make_reading_plan
-    from trendweave.store.patterns.running.told import draw_access
+    from trendweave.store.patterns.access import draw_access
 
     return make_reading_plan(draw_access(_plan_on_store(asked, store, options), store))
 
@@ -288,7 +288,7 @@ def _plan_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) 
     from trendweave.runners.options import Place
 
     settings = asked.settings(Place.STORE, options, None)
-    from trendweave.store.patterns.running.in_process import Request, plan_request
+    from trendweave.store.patterns.in_process import Request, plan_request
 
     asked.check(store.schema)
     request = Request(asked.wishes(bool(settings.order_by)), settings.between, settings.using)

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from trendweave.serve.asking import Alert, Source, Stream, Written, read_asked
-from trendweave.serve.folders import Refused
+from trendweave.serve.asking import Alert, Refused, Source, Stream, Written, read_asked
 
 
 def test_a_request_is_read() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trendweave.serve.folders import Refused, find_file, list_files, read_queries
+from trendweave.serve.asking import Refused
+from trendweave.serve.folders import find_file, list_files, read_queries
 
 
 @pytest.fixture

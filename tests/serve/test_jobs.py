@@ -24,11 +24,11 @@ from trendweave.serve.asking import Alert, Stream
 from trendweave.serve.samples import SAMPLES
 from trendweave.serve.serving import Limits
 from trendweave.serve.worker import replaying
-from trendweave.serve.worker.alerts import find_alerts
-from trendweave.serve.worker.collecting import collect
+from trendweave.serve.worker.__main__ import Said
 from trendweave.serve.worker.jobs import run_job
+from trendweave.serve.worker.replaying import find_alerts
 from trendweave.serve.worker.row_events import describe_events
-from trendweave.serve.worker.said import Said
+from trendweave.serve.worker.running import collect
 
 LIMITS = Limits()
 MATCHES = "RETURN EACH S.price PATTERN Stock S WHERE S.price > 100 WITHIN 1 minute"
@@ -237,7 +237,7 @@ def test_numbers_that_tell_rows_apart_are_no_values() -> None:
 
 
 def test_rows_that_are_not_counted_are_not_said_to_be_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trendweave.serve.worker.collecting._COUNTING", -1.0)
+    monkeypatch.setattr("trendweave.serve.worker.running._COUNTING", -1.0)
     batch = pa.record_batch({"query": ["a", "a", "b"], "n": [1, 2, 3]})
     cut = collect([batch] * 3, batch.schema, 2, ("a", "b"))
     assert cut.rows.to_pydict() == {"query": ["a", "b"], "n": [1, 3]}

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import trendweave.language
-from trendweave.serve.words import list_words
+from trendweave.serve.samples import list_words
 
 
 def test_every_word_of_the_grammars_is_known() -> None:

@@ -249,7 +249,7 @@ def run_on_store(
         rows = _aggregate(asked, store, settings)
         if rows is not None:
             return _run_behind(asked, rows, later)
-    from trendweave.store.operators.reading import read_for_filters
+    from trendweave.store.operators import read_for_filters
 
     read = asked.bind(store.schema, settings).needs.read
     return places.run(asked, read_for_filters(store, asked.leading_filters, read, settings), later)
@@ -263,7 +263,7 @@ def ask_store(piped: Piped, store: EventStore, time: str, type_: TypeColumn) -> 
 
 def _aggregate(asked: Asked, store: EventStore, settings: Settings) -> pa.Table | None:
     """Rows of aggregates of windows, where the store can tell them."""
-    from trendweave.store.operators.windows import windows_on_store
+    from trendweave.store.operators import windows_on_store
 
     windows = asked.bind_one(0, store.schema, settings).windows
     return None if windows is None else windows_on_store(windows, store, settings)

@@ -93,9 +93,13 @@ class Picture:
         write_file(path, content)
         return path
 
-    def inline(self) -> str:
-        """The picture as a part of somebody else's page or notebook, whose colours it takes."""
-        return self._write("auto", alone=False)
+    def inline(self, styled: bool = True) -> str:
+        """The picture as a part of somebody else's page or notebook, whose colours it takes.
+
+        Args:
+            styled: Whether it brings its style; a page may have that once for all of them, by `write_style`.
+        """
+        return self._write("auto", alone=False, styled=styled)
 
     def __repr__(self) -> str:
         return f"<Picture {self.title!r}, {self.width:.0f} by {self.height:.0f}: save() writes it>"
@@ -103,17 +107,18 @@ class Picture:
     def _repr_html_(self) -> str:
         return scroll(self)
 
-    def _write(self, theme: ThemeName, *, alone: bool) -> str:
+    def _write(self, theme: ThemeName, *, alone: bool, styled: bool = True) -> str:
         size = f"{self.width:g} {self.height:g}"
         root = "<svg"
         if alone:
             root += f' xmlns="http://www.w3.org/2000/svg" width="{self.width:g}" height="{self.height:g}"'
         inside = "\n".join(self.parts)
+        size_there = f' style="max-width: {self.width:g}px; width: 100%; height: auto"' if styled else ""
+        style = f"<style>{write_style(theme, alone)}</style>\n" if styled else ""
         paper = '<rect class="paper" width="100%" height="100%"/>\n' if alone else ""
         return (
             f'{root} class="tw-picture" viewBox="0 0 {size}" role="img" '
-            f'aria-label="{quote(self.title)}" style="max-width: {self.width:g}px; width: 100%; height: auto">\n'
-            f"<style>{write_style(theme, alone)}</style>\n{paper}{inside}\n</svg>"
+            f'aria-label="{quote(self.title)}"{size_there}>\n{style}{paper}{inside}\n</svg>'
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -11,28 +12,28 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from trendweave import __version__
 from trendweave.pictures.style import write_style
-from trendweave.serve.folders import Refused, list_files, read_queries
+from trendweave.serve.asking import Refused, read_asked
+from trendweave.serve.folders import list_files, read_queries
 from trendweave.serve.guard import Guard
 from trendweave.serve.lanes import Busy, Lane
-from trendweave.serve.messages import MessageLines
 from trendweave.serve.pieces import Pieces
-from trendweave.serve.requests import read_json, read_request
-from trendweave.serve.samples import list_samples
+from trendweave.serve.samples import list_samples, list_words
 from trendweave.serve.serving import Serving
-from trendweave.serve.words import list_words
 
 _STATIC = Path(__file__).parent / "static"
-#: What is answered at once.
-_QUICK = ("check", "columns", "plan", "events")
+#: What is answered at once, and what takes its time.
+_QUICK, _LONG = ("check", "columns", "plan", "events"), ("run", "live")
 #: Processes that wait for the next job, per lane; others are ended when they are done.
 _KEPT = 2
+#: How long the body of a request may take to come, in seconds.
+_PATIENCE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +79,26 @@ def make_app(serving: Serving) -> ASGIApp:
             await pieces.close()
             await lanes.close()
 
+    posts = {
+        **dict.fromkeys(_QUICK, _answer_at_once),
+        **dict.fromkeys(_LONG, _answer_in_lines),
+        **{f"begin/{kind}": _begin_pieces for kind in _LONG},
+        "more": _give_piece,
+    }
     routes = [
         Route("/", _send_page),
         Route("/pictures.css", _send_picture_style),
         Route("/api/about", _tell_about),
-        *(Route(f"/api/{kind}", _answer_at_once, methods=["POST"], name=kind) for kind in _QUICK),
-        *(Route(f"/api/{kind}", _answer_in_lines, methods=["POST"], name=kind) for kind in ("run", "live")),
-        *(
-            Route(f"/api/begin/{kind}", _begin_pieces, methods=["POST"], name=f"begin {kind}")
-            for kind in ("run", "live")
-        ),
-        Route("/api/more", _give_piece, methods=["POST"]),
+        *(Route(f"/api/{path}", answer, methods=["POST"], name=path) for path, answer in posts.items()),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
-    handlers: Any = {Refused: _tell_refused, Busy: _tell_busy}
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={Refused: _refuse, Busy: _refuse})
     app.state.serving = serving
     return Guard(app, serving)
+
+
+def _refuse(request: Request, error: Exception) -> Response:
+    return JSONResponse({"event": "refused", "message": str(error)}, 503 if isinstance(error, Busy) else 400)
 
 
 async def _send_page(request: Request) -> Response:
@@ -125,19 +129,17 @@ async def _tell_about(request: Request) -> Response:
 
 
 async def _answer_at_once(request: Request) -> Response:
-    kind = request.url.path.rpartition("/")[2]
-    job = await read_request(request, kind, request.app.state.serving)
-    lanes: Lanes = request.app.state.lanes
-    found: list[dict[str, Any]] = []
-    async with aclosing(lanes.quick.run(job)) as messages:
+    async with aclosing(await _start(request)) as messages:
         found = [message async for message in messages if message["event"] not in ("waiting", "working", "doing")]
     notes = [note for message in found if message["event"] == "notes" for note in message["notes"]]
     answer = next(message for message in found if message["event"] != "notes")
     return JSONResponse({**answer, "notes": notes})
 
 
-async def _answer_in_lines(request: Request) -> Any:
-    return MessageLines(await _start(request))
+async def _answer_in_lines(request: Request) -> Response:
+    pieces: Pieces = request.app.state.pieces
+    lines = pieces.lines(pieces.begin(await _start(request)))
+    return StreamingResponse(lines, media_type="application/x-ndjson; charset=utf-8")
 
 
 async def _begin_pieces(request: Request) -> Response:
@@ -146,8 +148,7 @@ async def _begin_pieces(request: Request) -> Response:
 
 
 async def _give_piece(request: Request) -> Response:
-    serving: Serving = request.app.state.serving
-    asked = await read_json(request, serving.limits.request)
+    asked = await _read_json(request)
     return await _send_piece(request, str(asked.get("ticket")) if isinstance(asked, dict) else "")
 
 
@@ -160,26 +161,36 @@ async def _send_piece(request: Request, ticket: str) -> Response:
 
 
 async def _start(request: Request) -> AsyncGenerator[dict[str, Any], None]:
-    """The messages of a run or a stream."""
-    kind = request.url.path.rpartition("/")[2]
-    job = await read_request(request, kind, request.app.state.serving)
+    """The messages of the job that a request asks for.
+
+    Raises:
+        Refused: The request is not of the right form, or too large.
+    """
+    serving: Serving = request.app.state.serving
     lanes: Lanes = request.app.state.lanes
-    return _with_busy((lanes.runs if kind == "run" else lanes.streams).run(job))
+    asked = await _read_json(request)
+    read_asked(asked, serving.limits.rules)
+    kind = request.url.path.rpartition("/")[2]
+    lane = {"run": lanes.runs, "live": lanes.streams}.get(kind, lanes.quick)
+    folder = None if serving.folder is None else str(serving.folder)
+    limits = asdict(serving.limits)
+    return lane.run({"kind": kind, "asked": asked, "folder": folder, "stores": serving.stores, "limits": limits})
 
 
-async def _with_busy(messages: AsyncGenerator[dict[str, Any], None]) -> AsyncGenerator[dict[str, Any], None]:
-    """The answer has begun when a lane turns out to be full, so that this is a message, too."""
+async def _read_json(request: Request) -> Any:
+    """The body of a request; one that is no JSON, is too large, or takes too long to come is refused."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        # Forms of other pages cannot send this without being asked first.
+        raise Refused("requests are JSON")
+    most, body = request.app.state.serving.limits.request, bytearray()
     try:
-        async with aclosing(messages) as open_messages:
-            async for message in open_messages:
-                yield message
-    except Busy as error:
-        yield {"event": "refused", "message": str(error)}
-
-
-def _tell_refused(request: Request, error: Exception) -> Response:
-    return JSONResponse({"event": "refused", "message": str(error)}, 400)
-
-
-def _tell_busy(request: Request, error: Exception) -> Response:
-    return JSONResponse({"event": "refused", "message": str(error)}, 503)
+        async with asyncio.timeout(_PATIENCE):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > most:
+                    raise Refused(f"a request has at most {most:,} bytes")
+        return json.loads(body)
+    except TimeoutError:
+        raise Refused(f"a request comes within {_PATIENCE:g} seconds") from None
+    except (ValueError, RecursionError):
+        raise Refused("the request is no JSON") from None

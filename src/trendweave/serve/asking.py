@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
-from trendweave.serve.folders import Refused
-from trendweave.serve.texts import can_be_sent
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 KINDS = ("sample", "file", "store")
 #: How times of a file may be written, where there is no pattern such as %d.%m.%Y.
@@ -15,6 +12,11 @@ TIMES = ("", "s", "ms", "us", "ns", "iso")
 #: Events of a generated sample, at most.
 MOST_EVENTS = 1_000_000
 _COMPARISONS = (">", ">=", "<", "<=", "=")
+_Read = TypeVar("_Read")
+
+
+class Refused(Exception):
+    """Something that this server does not do; the message says what, and goes to the page as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,8 @@ class Source:
     numbers since 1970, "iso" for text, or the pattern of other text.
     """
 
-    kind: str
-    name: str
+    kind: str = ""
+    name: str = ""
     events: int = 20_000
     start: str = ""
     end: str = ""
@@ -36,22 +38,36 @@ class Source:
     untyped: bool = False
     times: str = ""
 
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise Refused(f"a source is one of {', '.join(KINDS)}")
+        if self.times not in TIMES and "%" not in self.times:
+            raise Refused(f"times are one of {', '.join(TIMES[1:])}, a pattern such as %d.%m.%Y, or nothing")
+        if bool(self.start) != bool(self.end):
+            raise Refused("a stretch of time has a start and an end")
+        if not 1 <= self.events <= MOST_EVENTS:
+            raise Refused(f"a sample has from 1 to {MOST_EVENTS:,} events")
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
     """A query with its name, as they were written."""
 
-    name: str
-    text: str
+    name: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
     """Which rows of a stream are told at once: those whose column compares so with a number."""
 
-    column: str
-    comparison: str
-    value: float
+    column: str = ""
+    comparison: str = ">="
+    value: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.comparison not in _COMPARISONS:
+            raise Refused(f"an alert compares by one of {' '.join(_COMPARISONS)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +85,10 @@ class Stream:
     watermark: str = "10 seconds"
     delay: float = 0.0
     alert: Alert | None = None
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.rate <= 1e7 and 0 <= self.delay <= 1e6):
+            raise Refused("a stream has from 0 to 10,000,000 events a second, and delays of up to 1,000,000 seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,66 +118,21 @@ def read_asked(given: Any, most_rules: int) -> Asked:
     rules = wanted.get("rules", [])
     if not isinstance(rules, list) or len(rules) > most_rules:
         raise Refused(f"rules are a list of at most {most_rules:,} queries")
+    written = [_read(Written, rule, "a rule") for rule in rules]
+    row = _mapping(wanted.get("row") or {}, "the row")
     return Asked(
-        tuple(_read_rule(rule, number) for number, rule in enumerate(rules, 1)),
-        None if wanted.get("source") is None else _read_source(_mapping(wanted["source"], "the source")),
-        _read_stream(_mapping(wanted.get("stream") or {}, "the stream")),
-        _read_row(_mapping(wanted.get("row") or {}, "the row")),
+        tuple(Written(rule.name.strip() or f"q{number}", rule.text) for number, rule in enumerate(written, 1)),
+        None if wanted.get("source") is None else _read(Source, wanted["source"], "the source"),
+        _read(Stream, wanted.get("stream") or {}, "the stream"),
+        {name: None if value is None else _text(value, name) for name, value in row.items()},
     )
 
 
-def _read_rule(given: Any, number: int) -> Written:
-    rule = _mapping(given, "a rule")
-    return Written(_text(rule, "name", f"q{number}").strip() or f"q{number}", _text(rule, "text"))
-
-
-def _read_source(given: Mapping[str, Any]) -> Source:
-    kind = _text(given, "kind")
-    if kind not in KINDS:
-        raise Refused(f"a source is one of {', '.join(KINDS)}")
-    times = _text(given, "times")
-    if times not in TIMES and "%" not in times:
-        raise Refused(f"times are one of {', '.join(TIMES[1:])}, a pattern such as %d.%m.%Y, or nothing")
-    if bool(_text(given, "start")) != bool(_text(given, "end")):
-        raise Refused("a stretch of time has a start and an end")
-    events = _number(given, "events", 20_000)
-    if not 1 <= events <= MOST_EVENTS:
-        raise Refused(f"a sample has from 1 to {MOST_EVENTS:,} events")
-    return Source(
-        kind,
-        _text(given, "name"),
-        int(events),
-        start=_text(given, "start"),
-        end=_text(given, "end"),
-        time=_text(given, "time"),
-        type=_text(given, "type"),
-        untyped=given.get("untyped") is True,
-        times=times,
-    )
-
-
-def _read_stream(given: Mapping[str, Any]) -> Stream:
-    rate, delay = _number(given, "rate", 200.0), _number(given, "delay", 0.0)
-    if not (0 <= rate <= 1e7 and 0 <= delay <= 1e6):
-        raise Refused("a stream has from 0 to 10,000,000 events a second, and delays of up to 1,000,000 seconds")
-    alert = given.get("alert")
-    return Stream(
-        rate,
-        _text(given, "watermark", "10 seconds"),
-        delay,
-        None if alert is None else _read_alert(_mapping(alert, "an alert")),
-    )
-
-
-def _read_alert(given: Mapping[str, Any]) -> Alert:
-    comparison = _text(given, "comparison", ">=")
-    if comparison not in _COMPARISONS:
-        raise Refused(f"an alert compares by one of {' '.join(_COMPARISONS)}")
-    return Alert(_text(given, "column"), comparison, _number(given, "value", 0.0))
-
-
-def _read_row(given: Mapping[str, Any]) -> Mapping[str, str | None]:
-    return {name: None if value is None else _text(given, name) for name, value in given.items()}
+def _read(kind: type[_Read], given: Any, what: str) -> _Read:
+    """An object as a structure: its values by the names and types of the fields; what is not given has its default."""
+    found = _mapping(given, what)
+    types = {one.name: str(one.type) for one in fields(kind) if one.name in found}  # type: ignore[arg-type]
+    return kind(**{name: _READERS[type_](found[name], name) for name, type_ in types.items()})
 
 
 def _mapping(given: Any, what: str) -> Mapping[str, Any]:
@@ -166,15 +141,27 @@ def _mapping(given: Any, what: str) -> Mapping[str, Any]:
     return given
 
 
-def _text(given: Mapping[str, Any], word: str, default: str = "") -> str:
-    value = given.get(word, default)
+def _text(value: Any, name: str) -> str:
     if not isinstance(value, str) or not can_be_sent(value):
-        raise Refused(f"{word} is no text")
+        raise Refused(f"{name} is no text")
     return value
 
 
-def _number(given: Mapping[str, Any], word: str, default: float) -> float:
-    value = given.get(word, default)
+def _number(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        raise Refused(f"{word} is no number")
+        raise Refused(f"{name} is no number")
     return value
+
+
+_READERS: Mapping[str, Callable[[Any, str], Any]] = {
+    "str": _text,
+    "float": _number,
+    "int": lambda value, name: int(max(min(_number(value, name), 2**53), 0)),
+    "bool": lambda value, name: value is True,
+    "Alert | None": lambda value, name: None if value is None else _read(Alert, value, "an alert"),
+}
+
+
+def can_be_sent(text: str) -> bool:
+    """Whether it has no half of a pair of surrogates, as JSON may hold, and names of files that are no Unicode have."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)

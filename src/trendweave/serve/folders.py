@@ -6,16 +6,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from trendweave.serve.texts import can_be_sent
+from trendweave.serve.asking import Refused, can_be_sent
 
 ENDINGS = (".parquet", ".csv", ".json", ".jsonl", ".ndjson", ".arrow", ".feather")
 _MOST_FILES = 1_000
 _MOST_LOOKED_AT = 50_000
 _MOST_QUERIES, _LONGEST_QUERY = 200, 20_000
-
-
-class Refused(Exception):
-    """Something that this server does not do; the message says what, and goes to the page as it is."""
 
 
 def list_files(folder: Path | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""Answers that a page takes piece by piece.
+"""Answers that are taken piece by piece, by pages, or line by line, by programs.
 
 A browser has six connections to a server, for all of its tabs together. Answers that held theirs until they end would
 keep other tabs waiting; a piece holds one for a moment.
@@ -7,14 +7,16 @@ keep other tabs waiting; a piece holds one for a moment.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import secrets
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from typing import Any
 
-from trendweave.serve.folders import Refused
+from trendweave.serve.asking import Refused
+from trendweave.serve.lanes import Busy
 
 #: How long one who asks for a piece waits for the end of the answer, in seconds.
 _HOLD = 0.25
@@ -48,6 +50,8 @@ class Answer:
                     await self._wait_while(lambda: len(self.kept) >= _MOST)
                     if self.is_forgotten:
                         return
+        except Busy as error:  # the answer has begun when a lane turns out to be full
+            self.kept.append({"event": "refused", "message": str(error)})
         except Exception:
             _LOG.exception("an answer failed")
             self.kept.append({"event": "stopped", "reason": "failed", "message": "the server failed"})
@@ -62,20 +66,20 @@ class Answer:
         taken, self.kept = self.kept, []
         return taken
 
-    async def _wait_while(self, holds: Any) -> None:
+    async def _wait_while(self, holds: Callable[[], bool]) -> None:
         while holds() and not self.is_forgotten:
             await asyncio.sleep(_LOOK)
 
 
 class Pieces:
-    """All answers that are taken piece by piece, each under a ticket that only its page knows."""
+    """All answers that are not at their end, each under a ticket that only its page knows."""
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[Answer, asyncio.Task[None]]] = {}
 
     @property
     def tickets(self) -> tuple[str, ...]:
-        """Of all answers that are not at their end."""
+        """Of all answers."""
         return tuple(self._open)
 
     def begin(self, messages: AsyncGenerator[dict[str, Any], None]) -> str:
@@ -98,6 +102,17 @@ class Pieces:
         answer, _ = self._open[ticket]
         messages = await answer.take()
         return {"messages": messages, "ticket": None if answer.is_done.is_set() else ticket}
+
+    async def lines(self, ticket: str) -> AsyncGenerator[bytes, None]:
+        """All messages as lines of JSON. Whoever does not go on with them ends the work."""
+        try:
+            piece: dict[str, Any] = {"ticket": ticket}
+            while piece["ticket"]:
+                piece = await self.take(ticket)
+                if piece["messages"]:
+                    yield b"".join(json.dumps(message).encode() + b"\n" for message in piece["messages"])
+        finally:
+            self.leave(ticket)
 
     def leave(self, ticket: str) -> None:
         """End the work behind a ticket."""

@@ -41,7 +41,7 @@ from trendweave.programs.shared.changes import (
     keep_carries,
     rewrite_rows,
 )
-from trendweave.programs.shared.merged.unit import bind_merged
+from trendweave.programs.shared.merged import bind_merged
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.results import (
     SCHEMA,

@@ -9,16 +9,18 @@ import resource
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TextIO, cast
 
 from trendweave.serve.worker.jobs import run_job
-from trendweave.serve.worker.said import Said
 
 #: The process ends by itself so many seconds after the server should have ended it, as when the server has died.
 _GRACE = 10.0
 _SIGNAL_AT_DEATH_OF_PARENT = 1  # as <linux/prctl.h> calls PR_SET_PDEATHSIG
 _ONE_AT_A_TIME = threading.Lock()
+#: How lines of the package on standard error begin.
+_OWN = "trendweave: "
 
 
 def main() -> None:
@@ -62,6 +64,23 @@ def _write(answers: TextIO, message: dict[str, Any]) -> None:
     with _ONE_AT_A_TIME:  # what is said may come from another thread
         answers.write(json.dumps(message) + "\n")
         answers.flush()
+
+
+class Said:
+    """A standard error whose lines of the package go to the page, too, up to their first comma: what stands behind it,
+    such as where something is kept, is for the one at the terminal."""
+
+    def __init__(self, stream: TextIO, tell: Callable[[str], None]) -> None:
+        self._stream, self._tell = stream, tell
+
+    def write(self, text: str) -> int:
+        """Pass on what is written."""
+        if text.startswith(_OWN):
+            self._tell(text.removeprefix(_OWN).partition(",")[0].strip())
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave import Plan, Query, SituatedPlan
-from trendweave.serve.folders import Refused
+from trendweave.serve.asking import Refused
 from trendweave.serve.worker.cells import describe_column, write_cell, write_rows
-from trendweave.serve.worker.job import Job, Message
-from trendweave.serve.worker.sources import all_rows, open_events
+from trendweave.serve.worker.events import all_rows, open_events
+from trendweave.serve.worker.jobs import Job, Message
 
 _Bounds: TypeAlias = tuple[pa.Scalar, pa.Scalar]
 #: Events of a window that a page gets.
@@ -49,7 +49,7 @@ def describe_events(query: Query, rows: pa.Table, most_characters: int) -> Messa
     }
 
 
-def find_events(job: Job) -> Message:
+def find_events(job: Job) -> Iterator[Message]:
     """The events of the window and group of a row, of the types that the pattern names.
 
     Raises:
@@ -77,7 +77,7 @@ def find_events(job: Job) -> Message:
     few = table.slice(0, _MOST_EVENTS)
     cells, _ = write_rows(few, _CHARACTERS)
     columns = [describe_column(field) for field in table.schema]
-    return {"event": "events", "columns": columns, "rows": cells, "total": table.num_rows}
+    yield {"event": "events", "columns": columns, "rows": cells, "total": table.num_rows}
 
 
 def _find_plan(query: Query) -> Plan | None:

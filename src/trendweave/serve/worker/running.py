@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from trendweave import EventStore, Query, Workload
-from trendweave.errors import TrendweaveError
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trendweave import EventStore, Query, Workload, plot
+from trendweave.errors import OptionError, TrendweaveError
 from trendweave.runners.nothing_found import tell_again
-from trendweave.serve.worker.cells import describe_columns, write_rows
-from trendweave.serve.worker.collecting import ALONE, Collected, collect
-from trendweave.serve.worker.drawing import MOST_DRAWN, draw_rows
-from trendweave.serve.worker.job import Job, Message
+from trendweave.serve.worker.cells import describe_columns, kind_of, write_rows
+from trendweave.serve.worker.events import Events, bounds_of, open_events
+from trendweave.serve.worker.jobs import Job, Message
 from trendweave.serve.worker.row_events import describe_events
-from trendweave.serve.worker.sources import Events, bounds_of, open_events
 
 #: The problem of a number that has more digits than its column can hold.
 _TOO_LARGE = "TW402"
+#: How long rows that are not shown are counted, in seconds: most results that are cut are not much longer.
+_COUNTING = 1.0
+#: The name of a query that is alone.
+ALONE = ""
+_MOST_PICTURES = 6
+#: Rows of which a picture is drawn, at most.
+MOST_DRAWN = 5_000
 
 
 def run(job: Job) -> Iterator[Message]:
@@ -94,3 +104,73 @@ def _tell_rows(job: Job, queries: Query | Workload, found: Collected, events: Ev
             "drawn": min(len(cells), MOST_DRAWN),
             "events": describe_events(query, own.slice(0, len(cells)), room),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Rows that a page gets.
+
+    Attributes:
+        rows: The rows, of all queries.
+        totals: How many there are of each query; of those that were counted where `is_whole` is false.
+        is_whole: Whether all rows were counted.
+    """
+
+    rows: pa.Table
+    totals: Counter[str]
+    is_whole: bool
+
+    def total_of(self, name: str) -> int | None:
+        """How many rows a query has; None where that is not known."""
+        return self.totals[name] if self.is_whole else None
+
+
+def collect(batches: Iterable[pa.RecordBatch], schema: pa.Schema, most: int, names: Sequence[str]) -> Collected:
+    """Take rows, about `most` of them.
+
+    Args:
+        batches: All rows.
+        schema: Their columns.
+        most: How many rows a page gets.
+        names: The queries, which share them evenly; `ALONE` for one alone.
+    """
+    each = max(1, most // len(names))
+    taken: list[pa.RecordBatch] = []
+    totals: Counter[str] = Counter()
+    end = None
+    for batch in batches:
+        for name, own in _split(batch, names):
+            taken.append(own.slice(0, max(0, each - totals[name])))
+            totals[name] += own.num_rows
+        if all(totals[name] > each for name in names):
+            end = end or time.monotonic() + _COUNTING
+            if time.monotonic() > end:
+                return Collected(pa.Table.from_batches(taken, schema), totals, False)
+    return Collected(pa.Table.from_batches(taken, schema), totals, True)
+
+
+def _split(batch: pa.RecordBatch, names: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The rows of each query that a batch has."""
+    if tuple(names) == (ALONE,):
+        yield ALONE, batch
+        return
+    column = batch.column("query")
+    for name in pc.unique(column).to_pylist():
+        yield name, batch.filter(pc.equal(column, pa.scalar(name, column.type)))
+
+
+def draw_rows(query: Query, rows: pa.Table) -> list[dict[str, str]]:
+    """Pictures with their names, one per number where rows are windows; none where there is nothing to draw."""
+    few = rows.slice(0, MOST_DRAWN)
+    if query.kind == "intervals" or query.lists_trends:
+        return _draw(few, query, None)
+    names = [name for name in rows.column_names[-query.value_count :] if kind_of(rows.field(name).type) == "number"]
+    return [picture for name in names[:_MOST_PICTURES] for picture in _draw(few, query, name)]
+
+
+def _draw(rows: pa.Table, query: Query, value: str | None) -> list[dict[str, str]]:
+    try:
+        picture = plot(rows, query, value=value)
+    except OptionError:  # rows without windows, or none at all, have nothing to be drawn along
+        return []
+    return [{"name": value or picture.title, "drawing": picture.inline(styled=False)}]

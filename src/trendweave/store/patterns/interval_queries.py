@@ -1,18 +1,19 @@
-"""Interval queries over stored events: zones of time in which situations may be.
-
-A condition holds for a step only if it holds for all of its events. So where a block can fulfil no condition, its first
-and its last time are steps at which no situation runs: zones between such steps are independent of each other, and of
-what lies between them only the next step is needed, at which situations end.
-"""
+"""How a store is read for an interval query: zones of time in which its situations may be."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.rows.times import TimeType
+from trendweave.runners.options import Using
 from trendweave.store.index.blocks import Blocks
-from trendweave.store.patterns.intervals.stretches import NOWHERE, Stretches
+from trendweave.store.patterns.access import WORTH, Access, Considered, Everything, ReadSection
+from trendweave.store.patterns.intervals import NOWHERE, Stretches
+from trendweave.store.patterns.rewriting import find_possible
+from trendweave.store.patterns.sections import find_sections
 
 
 def why_all_zones(plan: IntervalPlan, type_: str | None) -> str | None:
@@ -74,3 +75,32 @@ def _keep_near(zones: Stretches, possible: np.ndarray, firsts: np.ndarray, lasts
         own = Stretches.of(firsts[row], lasts[row])
         near &= own.touch(zones.lows - within, zones.highs + within)
     return Stretches(zones.lows[near], zones.highs[near])
+
+
+def plan_zones(plan: IntervalPlan, everything: Everything, using: Using) -> Access:
+    """How a store is read for an interval query.
+
+    Args:
+        plan: Its plan.
+        everything: What reading all of it is.
+        using: What may be used.
+    """
+    store, low, high = everything.store, everything.low, everything.high
+    blocks = store.blocks
+    sections = find_sections([], store, low, high)
+    if not sections:
+        return everything.nothing()
+    (section,) = sections
+    conditions = (find_possible(one.condition, blocks, store.schema) for one in plan.situations)
+    zones = find_zones(plan, np.array(list(conditions)), blocks, section.blocks, store.kind, high).clip(low, high)
+    touched = zones.touch(section.firsts, section.lasts)
+    groups = np.unique(blocks.number[section.blocks[touched]])
+    cost = everything.cost_of(groups)
+    considered = (*everything.considered, Considered("light index", cost))
+    if using == "auto" and WORTH * everything.cost.seconds <= cost.seconds:
+        return everything.access("reading everything costs least", considered)
+    read = ReadSection(None, zones, groups)
+    found = everything.access("", considered)
+    reads = (read,) if groups.size else ()
+    counted = (int(touched.sum()), found.blocks[1])
+    return replace(found, road="light index", reason=None, sections=reads, estimated=cost, blocks=counted)
