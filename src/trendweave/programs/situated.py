@@ -39,7 +39,6 @@ from trendweave.programs.program import (
     Step,
     Steps,
     TieKeys,
-    Work,
 )
 from trendweave.programs.trends.program import TrendAggregates, TrendLists
 from trendweave.results.types import ResultColumn
@@ -128,10 +127,6 @@ class InSituations(Program):
     @cached_property
     def events(self) -> pa.Schema:
         return self.situations.events
-
-    @property
-    def work(self) -> Work:
-        return self.inner.work
 
     @property
     def result(self) -> tuple[ResultColumn, ...]:
