@@ -185,7 +185,7 @@ def _on_device(asked: Asked, events: pa.Table, settings: Settings, work: Callabl
     if settings.device != "auto":
         program = asked.bind(events.schema, settings)
         if settings.device == "gpu":
-            from trendweave.programs.operators.resident import check_card
+            from trendweave.programs.operators.on_gpu import check_card
 
             check_card(program)
         return work_watched(program, settings.device)
@@ -416,7 +416,7 @@ def _bind_here(asked: Asked, events: Any, settings: Settings) -> Program:
     asked.check(schema)
     program = asked.bind(schema, settings)
     if settings.device == "gpu":
-        from trendweave.programs.operators.resident import check_on_card
+        from trendweave.programs.operators.on_gpu import check_on_card
 
         check_on_card([program])
     return program

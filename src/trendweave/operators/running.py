@@ -113,7 +113,7 @@ def bind_stages(
     asked.check(columns)
     stages = asked.bind_all(columns, settings)
     if not places.is_store(taken):
-        from trendweave.programs.operators.resident import check_on_card
+        from trendweave.programs.operators.on_gpu import check_on_card
 
         check_on_card(stage.program for stage in stages)
     return stages, settings

@@ -416,11 +416,9 @@ class ChainedRows(Program):
         return self._first.adopt(rows)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
-        return self._first.compute(rows, scope) if self._alone else self.go_on(self._first.compute(rows), scope)
-
-    def go_on(self, output: Output, scope: Scope = EVERYTHING) -> Output:
-        """Result rows, of rows of the first operator."""
-        before = self._first
+        if self._alone:
+            return self._first.compute(rows, scope)
+        before, output = self._first, self._first.compute(rows)
         for number, stage in enumerate(self.stages[1:], 2):
             found = pa.Table.from_batches(output.batches, before.schema)
             last = number == len(self.stages)

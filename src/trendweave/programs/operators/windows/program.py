@@ -21,7 +21,6 @@ from trendweave.programs.operators.steps import SliceFold, fill_windows
 from trendweave.programs.operators.windows.aggregates import (
     MeasuredColumn,
     SlicedColumn,
-    moving,
     read_column,
     write_aggregate,
 )
@@ -135,10 +134,11 @@ class WindowAggregates(BoundOperator):
 
     def write(self, rows: OrderedRows, edges: WindowEdges, counted: bool = False) -> pa.Table:
         """Result rows of windows, in order of their time, then of the start of the window, then of the key."""
-        means = moving(self.device, edges)
         values = self.aggregate(
             edges.high - edges.low,
-            lambda path: read_column(rows.table.column(self.columns[path]), rows.arrange, ".".join(path), means),
+            lambda path: read_column(
+                rows.table.column(self.columns[path]), rows.order, ".".join(path), edges, self.device
+            ),
         )
         return self.finish(rows, edges, values, counted)
 

@@ -1,4 +1,4 @@
-"""Filters and windows of tables that stay on a card: the same rows as on the CPU, whatever the events are."""
+"""Filters and windows with device="gpu": the same rows as on the CPU, whatever the events are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tests.gpu.simulator import SimulatedCard
 from tests.operators.running import assert_tables
 from trendweave import operators as ops
 from trendweave.operators import Operator
-from trendweave.programs.operators import resident
 
 ALL = ", ".join(
     f"{function}({column}) AS {function.lower()}_{column}"
@@ -63,11 +62,7 @@ OPERATORS = [
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=range(len(OPERATORS)))
-def test_same_rows_as_on_the_cpu(gpu: SimulatedCard, operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    used = []
-    monkeypatch.setattr(
-        resident, "aggregate_on_card", lambda *given, do=resident.aggregate_on_card: used.append(1) or do(*given)
-    )
+def test_same_rows_as_on_the_cpu(gpu: SimulatedCard, operator: Operator) -> None:
     for seed, count in ((1, 0), (2, 1), (3, 40), (4, 300)):
         table = events(seed, count)
 
@@ -75,7 +70,6 @@ def test_same_rows_as_on_the_cpu(gpu: SimulatedCard, operator: Operator, monkeyp
 
         expected = operator.run(table, device="cpu")
         assert_tables(found, expected)
-    assert used or operator is OPERATORS[-1]
 
 
 def test_keys_of_all_types(gpu: SimulatedCard) -> None:
@@ -100,7 +94,7 @@ def test_keys_of_all_types(gpu: SimulatedCard) -> None:
         assert repr(found.to_pylist()) == repr(operator.run(table, device="cpu").to_pylist()), key
 
 
-def test_what_cannot_lie_on_a_card_is_aggregated_in_another_way(gpu: SimulatedCard) -> None:
+def test_texts_are_aggregated_too(gpu: SimulatedCard) -> None:
     for text in ("MAX(name)", "COUNT(name)"):
         operator = ops.window_aggregate(text, rows=5, keys=["key"])
 
