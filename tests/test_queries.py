@@ -22,7 +22,8 @@ from trendweave.errors import ArgumentError, ExecutionError, LanguageError, Opti
 from trendweave.language import parse, print_tree
 from trendweave.language.outline import find_clauses
 from trendweave.planning.show.drawing import JSON_VERSION
-from trendweave.runners.options import Options, Place, Settings, make_settings
+from trendweave.runners.options import Options, Settings, make_settings
+from trendweave.runners.place import Place
 
 TREND = "RETURN COUNT(*) PATTERN E S+ WITHIN 4 seconds SLIDE 4 seconds"
 LISTED = "RETURN TRENDS(S.v) PATTERN E S+ WITHIN 4 seconds SLIDE 4 seconds"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from trendweave.devices.names import DEVICES, Device
@@ -44,6 +43,7 @@ from trendweave.runners.option_values import (
     refuse,
     setting_of,
 )
+from trendweave.runners.place import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation, SparkSession
@@ -160,19 +160,6 @@ class Options(TypedDict, total=False):
     """
     rule_columns: RuleColumn | Sequence[RuleColumn] | None
     """Columns behind `query` with the "version" or "description" of each row's rule, or both. Workloads, every host."""
-
-
-class Place(Enum):
-    """Where a query is asked to run; the value is how an error calls it."""
-
-    RUN = "run()"
-    ITER = "iter()"
-    SCHEMA = "schema()"
-    INCREMENTAL = "incremental()"
-    PUSH = "push()"
-    STORE = "run() on a store"
-    SPARK_BATCH = "run() on a Spark DataFrame"
-    SPARK_STREAM = "run() on a Spark stream"
 
 
 def _as_it_is(name: str, value: Any) -> Any:

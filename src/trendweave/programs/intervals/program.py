@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.aggregates.blocks import find_first
 from trendweave.kernels.intervals import RUNNING
 from trendweave.language import syntax_tree as st
 from trendweave.planning.chunks import choose_interval_chunks
@@ -37,7 +38,6 @@ from trendweave.programs.intervals.situations import (
     find_given_situations,
     number_partitions,
     prepare_given,
-    rows_reaching,
     sort_partitions,
 )
 from trendweave.programs.intervals.values import (
@@ -221,7 +221,7 @@ class IntervalPiece:
                 own = found.situation[:, output.situation]
                 first, last = usable.first_row[own], usable.end_row[own]
                 # A given interval has one row, whatever the moment is.
-                cut = last if self.plan.intervals else rows_reaching(self.rows.time, found.moment, first, last)
+                cut = last if self.plan.intervals else find_first(self.rows.time, first, last, found.moment)
                 stretches[output.situation] = Stretches.distinct(own, first, cut)
             asked = stretches[output.situation]
             summary = self._summarise(number, asked, usable)
