@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from trendweave.programs.program import Program
     from trendweave.rows.table_kinds.unknown_types import TypedQuery
     from trendweave.runners.auto import Choice
-    from trendweave.runners.given import Given
-    from trendweave.runners.incremental import Incremental
+    from trendweave.runners.incremental import Given, Incremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Settings
     from trendweave.runners.session import PushSession
@@ -418,7 +417,7 @@ def _given(events: Any, settings: Settings) -> Given | None:
     if not settings.times.changes:
         return None
     from trendweave.rows.tables import arrow_schema
-    from trendweave.runners.given import Given
+    from trendweave.runners.incremental import Given
 
     return Given(arrow_schema(events), settings.times)
 
