@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,12 +32,16 @@ def select_rows(result: Any, name: str, columns: Sequence[Shown]) -> Any:
     if package == "pandas":
         _check_columns(result.columns, name, columns)
         return _select_in_pandas(result, name, columns)
+    if package == "polars":
+        names = result.collect_schema().names() if hasattr(result, "collect") else result.columns
+        _check_columns(names, name, columns)
+        return _select_in_polars(result, name, columns)
     from trendweave.rows.tables import as_arrow
 
     metadata = getattr(getattr(result, "schema", None), "metadata", None)
-    table, give_back = as_arrow(result)
+    table, _ = as_arrow(result)
     _check_columns(table.column_names, name, columns)
-    return give_back(narrow(table.replace_schema_metadata(metadata), name, columns))
+    return narrow(table.replace_schema_metadata(metadata), name, columns)
 
 
 def _check_columns(given: Sequence[str], name: str, columns: Sequence[Shown]) -> None:
@@ -69,3 +74,15 @@ def _select_in_pandas(frame: Any, name: str, columns: Sequence[Shown]) -> Any:
             # The query alone has plain numbers, unless some of its own are NULL.
             own[column.name] = values if values.isna().any() else values.astype(values.dtype.numpy_dtype)
     return own.infer_objects()
+
+
+def _select_in_polars(frame: Any, name: str, columns: Sequence[Shown]) -> Any:
+    pl: Any = sys.modules["polars"]  # whoever has such a frame has imported it
+
+    def select(column: Shown) -> Any:
+        if not column.fields:
+            return pl.col(column.name)
+        fields = [pl.element().struct.field(field) for field in column.fields]
+        return pl.col(column.name).list.eval(pl.struct(fields))
+
+    return frame.filter(pl.col(QUERY) == name).select([select(column) for column in columns])
