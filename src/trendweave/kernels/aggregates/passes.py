@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from trendweave.kernels.aggregates import exact_numbers as exact
-from trendweave.kernels.aggregates.blocks import cut_blocks, find_longest_overlap, narrow_blocks, select_blocks
+from trendweave.kernels.aggregates.blocks import (
+    cut_blocks,
+    find_longest_overlap,
+    find_span,
+    narrow_blocks,
+    select_blocks,
+)
 from trendweave.kernels.aggregates.large_counts import count_large, find_repeating_variable
 from trendweave.kernels.columns import make_writable
 from trendweave.kernels.inputs import (
@@ -115,6 +121,7 @@ class Engine:
             self.sums_totals = False
             self.lay_side_by_side(queries)
         self.overlap = int(find_longest_overlap(self.rows.window_first, self.rows.window_last))
+        self.span = find_span(self.rows)
         self.blocks = cut_blocks(self.rows, self.lanes_for(1))
 
     def lay_side_by_side(self, queries: QueryLanes) -> None:
@@ -138,10 +145,10 @@ class Engine:
         self.final_guards = {state: clip_windows(guard) * count + (count - 1) for state, guard in ending}
 
     def lanes_for(self, components: int) -> int:
-        """Windows per block: about the overlap, as long as vectors stay short; one if windows do not overlap. All
-        queries of a window are in one block."""
+        """Windows per block: about the overlap, or all of a segment if each has few rows, as long as vectors stay
+        short; one if windows do not overlap. All queries of a window are in one block."""
         overlap = self.overlap // self.side_by_side
-        windows = 1 if overlap == 1 else (overlap + 7) // 8 * 8
+        windows = 1 if overlap == 1 else (max(overlap, self.span // self.side_by_side) + 7) // 8 * 8
         return self.side_by_side * max(1, min(windows, LANE_NUMBERS // (components * self.side_by_side)))
 
     def plan(self, exact_sums: bool) -> tuple[LoopPlan, Columns]:
