@@ -61,7 +61,7 @@ for text in ("RETURN COUNT(*) PATTERN A+", "FROM X DEFINE P AS x > 1 RETURN SITU
     trendweave.query(text)
 read_condition("x > 1")
 write_project(Path(sys.argv[3]))
-assert "__global__" in cuda_text("windows")
+assert "__global__" in cuda_text("rows")
 try:
     serve()
 except Failure as failure:
