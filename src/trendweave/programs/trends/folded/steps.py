@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.values import join_chunks
 from trendweave.kernels import Rows
+from trendweave.kernels.loops.fold import any_between
 from trendweave.kernels.loops.summaries import (
     Algebra,
     Summaries,
-    any_between,
     begin_summary,
     extend,
     finish,
