@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trendweave.pictures.reading import ReadingPlan, Share, WayToRead
+from trendweave.pictures.bars import ReadingPlan, Share, WayToRead
 from trendweave.store.event_store import EventStore
 from trendweave.store.patterns.access import Access, Considered, Cost
 
