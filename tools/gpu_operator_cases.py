@@ -46,11 +46,6 @@ def distance(limit: float, point: str | None = None) -> str:
     return f"{' + '.join(parts)} <= {limit!r}"
 
 
-def band_of(width: float) -> str:
-    """Near each other in one dimension."""
-    return f"abs(left.a - right.a) <= {width!r}"
-
-
 def compiled_on(text: str, table: pa.Table | None = None, pair: bool = False) -> Compiled:
     """A condition on rows of a table, on points, or on pairs of points."""
     if pair:

@@ -18,7 +18,7 @@ from benchmarks.timing import interleaved, median_seconds
 from trendweave import datasets, warm_up
 from trendweave import workload as make_workload
 from trendweave.datasets.ride_sharing import TYPES
-from trendweave.programs.shared.merged import unit
+from trendweave.programs.shared import merged
 from trendweave.workload import Workload
 
 OTHERS = [name for name in TYPES if name != "Travel"]
@@ -106,13 +106,13 @@ def many_queries(repeat: int) -> list[ResultRow]:
 def kernel_seconds(queries: Workload, events: pa.Table, repeat: int) -> float:
     """The kernel on what a run has given it."""
     calls: list[Callable[[], object]] = []
-    kernel = unit.aggregate_shared
+    kernel = merged.aggregate_shared
 
     def note(*arguments: Any, **named: Any) -> Any:
         calls.append(partial(kernel, *arguments, **named))
         return kernel(*arguments, **named)
 
-    with mock.patch.object(unit, "aggregate_shared", note):
+    with mock.patch.object(merged, "aggregate_shared", note):
         together(queries, events, numbers="float64")
     assert calls, "these queries are computed together"
     return median_seconds(lambda: [call() for call in calls], repeat, process_time)

@@ -16,7 +16,7 @@ from trendweave.gpu.card import has_card
 WINDOWS = (1 << 12, 1 << 16, 1 << 20)
 #: The time of the largest window, over that of the smallest: cost does not grow with the window.
 GROWTH_BAR = 1.3
-CARD_BARS = {("sum of float32", "events_per_s"): 10.0}
+CARD_BARS = {("sum of float64", "events_per_s"): 10.0}
 
 
 def _agree(one: pa.Table, other: pa.Table) -> bool:

@@ -177,7 +177,7 @@ def complaint(path: str, name: str) -> str | None:
     room = path.split("/")[0].removesuffix(".py")
     inner = own_name(name)
     if inner is None:
-        if (room == "kernels" or path.startswith(("store/kernels/", "programs/operators/kernels/"))) and not any(
+        if (room == "kernels" or path.startswith("store/kernels/")) and not any(
             is_within(name, allowed) for allowed in ALLOWED_IN_KERNELS
         ):
             return f"kernels must not import {name}"

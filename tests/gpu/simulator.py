@@ -110,7 +110,7 @@ class SimulatedCard:
     def __init__(self) -> None:
         self._libraries: dict[str, ctypes.CDLL] = {}
         self._pinned: list[weakref.ref[np.ndarray]] = []
-        self.launches = 0
+        self.launches = self.copied = 0
 
     def launch(
         self,
@@ -156,6 +156,7 @@ class SimulatedCard:
     def put(self, array: np.ndarray) -> np.ndarray:
         if isinstance(array, CardArray):
             raise KernelError("an array on the card is put there")
+        self.copied += 1
         return np.array(array, order="C").view(CardArray)
 
     def get(self, array: np.ndarray) -> np.ndarray:

@@ -12,15 +12,29 @@ from trendweave.kernels import (
     Comparison,
     Condition,
     QueryLanes,
+    Results,
     Rows,
     Selection,
     Template,
-    split_queries,
+    sort_by_query,
 )
 
 pytestmark = pytest.mark.usefixtures("whole_numbers")
 
 SEEDS = st.integers(0, 2**32)
+
+
+def split_queries(results, count):
+    """The results of each query, with its own windows."""
+    window, query = np.divmod(results.window, count)
+    query, results = sort_by_query(results, query, window)
+    parts = []
+    for number in range(count):
+        own = query == number
+        columns = tuple(column[own] for column in results.aggregates)
+        valid = tuple(None if known is None else known[own] for known in results.valid)
+        parts.append(Results(results.segment[own], results.window[own], results.count[own], columns, valid))
+    return parts
 
 
 def draw_queries(rng, template, most=9):

@@ -15,7 +15,7 @@ from trendweave.programs.operators.windows.program import WindowAggregates, bind
 from trendweave.runners.local import run_local
 from trendweave.runners.options import Settings
 from trendweave.store.event_store import EventStore
-from trendweave.store.operators.windows import windows_on_store
+from trendweave.store.operators import windows_on_store
 
 SECOND = 10**9
 

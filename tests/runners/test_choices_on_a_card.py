@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pyarrow as pa
 import pytest
 
@@ -12,17 +14,18 @@ from trendweave.runners import auto
 from trendweave.runners.auto import Choice, Machine
 
 MACHINE = Machine(16, "NVIDIA H200", warm=True)
-#: A case of the benchmark of devices, its events, and the milliseconds of one core, of all cores and of the card.
+#: A case of the benchmark of devices, its events, and the milliseconds of one core, of all cores and of the card;
+#: of windows those of the card are not known, which only adds up what a core has put in order.
 RECORDED = (
     ("filter, six dimensions, 1 of 1,000", 1_024, 1.33, 1.51, 1.87),
     ("filter, six dimensions, 1 of 1,000", 16_384, 2.1, 1.97, 2.08),
     ("filter, six dimensions, 1 of 1,000", 262_144, 2.5, 2.48, 6.17),
-    ("SUM over a quarter of the events, slide 1", 1_024, 1.07, 1.07, 1.82),
-    ("SUM over a quarter of the events, slide 1", 16_384, 1.29, 1.42, 2.17),
-    ("SUM over a quarter of the events, slide 1", 262_144, 5.33, 5.59, 2.99),
-    ("AVG and MAX per key and 100 seconds", 1_024, 1.73, 1.76, 4.43),
-    ("AVG and MAX per key and 100 seconds", 16_384, 3.3, 3.23, 4.86),
-    ("AVG and MAX per key and 100 seconds", 262_144, 37.3, 24.9, 10.4),
+    ("SUM over a quarter of the events, slide 1", 1_024, 1.07, 1.07, inf),
+    ("SUM over a quarter of the events, slide 1", 16_384, 1.29, 1.42, inf),
+    ("SUM over a quarter of the events, slide 1", 262_144, 5.33, 5.59, inf),
+    ("AVG and MAX per key and 100 seconds", 1_024, 1.73, 1.76, inf),
+    ("AVG and MAX per key and 100 seconds", 16_384, 3.3, 3.23, inf),
+    ("AVG and MAX per key and 100 seconds", 262_144, 37.3, 24.9, inf),
     ("join by distance, windows of an eighth", 1_024, 13, 12.8, 7.16),
     ("join by distance, windows of an eighth", 16_384, 33.4, 15.9, 8.81),
     ("join by distance, windows of an eighth", 262_144, 6590, 730, 47.9),

@@ -11,7 +11,7 @@ import pytest
 import trendweave
 from trendweave.errors import ExecutionError
 from trendweave.programs.bind import bind
-from trendweave.programs.shared.merged.unit import MergedUnit
+from trendweave.programs.shared.merged import MergedUnit
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.program import Shared, bind_shared
 from trendweave.runners.options import Settings
@@ -188,9 +188,9 @@ def test_a_sum_beyond_floats_names_its_query() -> None:
 def test_a_count_too_large_for_memory_is_looked_for_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is too large together may be small enough alone."""
     from trendweave.kernels import CountTooLargeError
-    from trendweave.programs.shared.merged import unit
+    from trendweave.programs.shared import merged
 
-    aggregate = unit.aggregate_shared
+    aggregate = merged.aggregate_shared
 
     def refuse(rows: Any, template: Any, *given: Any, **options: Any) -> Any:
         if template.queries > 1:
@@ -198,5 +198,5 @@ def test_a_count_too_large_for_memory_is_looked_for_one_by_one(monkeypatch: pyte
         return aggregate(rows, template, *given, **options)
 
     workload = trendweave.workload({name: f"RETURN COUNT(*) PATTERN SEQ({name}, B+) {WINDOW}" for name in "AC"})
-    monkeypatch.setattr(unit, "aggregate_shared", refuse)
+    monkeypatch.setattr(merged, "aggregate_shared", refuse)
     assert [int(count) for count in workload.run(stream(NAMES)).column("count").to_pylist()] == [132, 72]

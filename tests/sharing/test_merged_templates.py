@@ -152,13 +152,15 @@ def test_other_nots_keep_states_apart() -> None:
 def test_measures_do_not_keep_states_apart() -> None:
     """SUM(A.x) and SUM(B.x) over common states are two measures; with another beginning, one serves both."""
     common = plans_of(*(f"RETURN SUM({name}.x) AS s PATTERN SEQ(A, B+) {WINDOW}" for name in "AB"))
-    merged = merge_queries(common, [0, 1]).merged  # type: ignore[union-attr]
-    assert len(merged.states) == 2
-    assert sorted(measure.states for measure in merged.measures if measure.kind == "sum") == [(0,), (1,)]
+    unit = merge_queries(common, [0, 1])
+    assert unit is not None
+    assert len(unit.merged.states) == 2
+    assert sorted(unit.measures.places) == [(0,), (1,)]
     other = plans_of(*(f"RETURN SUM(B.x) AS s PATTERN SEQ({name}, B+) {WINDOW}" for name in "AE"))
-    merged = merge_queries(other, [0, 1]).merged  # type: ignore[union-attr]
-    assert [measure.kind for measure in merged.measures] == ["sum", "known"]
-    assert merged.reads[0] == merged.reads[1]
+    unit = merge_queries(other, [0, 1])
+    assert unit is not None
+    assert [(column.function, column.path) for column in unit.measures.columns] == [("SUM", ("x",))]
+    assert unit.measures.reads == ((0,), (0,))
 
 
 def test_who_counts_trends_does_not_pay_for_a_sum() -> None:

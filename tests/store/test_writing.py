@@ -16,9 +16,8 @@ import pytest
 import trendweave
 from trendweave.errors import DataError, ExecutionError, OptionError
 from trendweave.store.event_store import EventStore
-from trendweave.store.layout.locking import alone
+from trendweave.store.layout.commits import Sequence, alone
 from trendweave.store.layout.reading import RowReader
-from trendweave.store.layout.sequence import Sequence
 
 SCHEMA = pa.schema({"time": pa.timestamp("us"), "company": pa.string(), "price": pa.float64()})
 

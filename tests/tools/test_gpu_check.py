@@ -22,7 +22,7 @@ def test_operators_pass_and_a_report_is_written() -> None:
     text = report.write(card, 1.0)
     assert report.failed == 0, text
     assert "a simulated card" in text
-    assert "| joins: full size, three ways | as on the CPU" in text
+    assert "| joins: full size, two ways | as on the CPU" in text
 
 
 def test_checks_run_side_by_side_and_the_report_grows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from tools.gpu_operator_cases import (
     COORDINATES,
-    band_of,
     compiled_on,
     distance,
     one_core_mask,
@@ -21,18 +20,11 @@ from tools.gpu_operator_cases import (
 from tools.gpu_timing import seconds_here, seconds_on
 from trendweave import operators as ops
 from trendweave.expressions.arrow.evaluate import is_true
-from trendweave.gpu.bands import chunk_size, find_near, sort_chunks
 from trendweave.gpu.card import Card
 from trendweave.gpu.columns import CardColumn
-from trendweave.gpu.filter import keep_rows, mask_rows
-from trendweave.gpu.joins import Condition, count_ranges, find_pairs, in_order
-from trendweave.gpu.windows import (
-    count_stretches,
-    extremes,
-    put_stretches,
-    sum_floats,
-    sum_whole,
-)
+from trendweave.gpu.filter import find_true, mask_rows
+from trendweave.gpu.joins import Condition, count_ranges, find_pairs, meet_short
+from trendweave.gpu.windows import fold_windows
 from trendweave.language.operator_texts import read_condition
 from trendweave.programs.operators.sums import fold_between, sums_of
 
@@ -44,19 +36,19 @@ def check(card: Card, report: Report, scale: float = 1.0) -> None:
     """Compare with the CPU."""
     rounds = max(2, int(20 * scale))
     check_filters(card, report, rounds, int(20_000_000 * scale))
-    check_windows(card, report, rounds, int(20_000_000 * scale))
+    check_windows(report, rounds, int(20_000_000 * scale))
     check_joins(card, report, rounds, scale)
     run_operators(report, int(3 * scale))
 
 
 def check_filters(card: Card, report: Report, rounds: int, full: int) -> None:
-    """Masks of random conditions and sizes, in chunks and not."""
+    """Masks of random conditions and sizes."""
     draw, wrong = np.random.default_rng(1), []
     for number in range(rounds):
         table = random_events(draw, int(draw.integers(0, 9000)))
         for text in FILTERS:
             condition = read_condition(text)
-            mask = mask_rows(card, compiled_on(text, table), table, int(draw.choice([1024, 4096, 1 << 22])))
+            mask = mask_rows(card, compiled_on(text, table), table)
             if not np.array_equal(np.asarray(mask), is_true(condition, table)):
                 wrong.append(f"{text}, round {number}")
     report(f"filter: {rounds * len(FILTERS)} random cases", ok=not wrong, wrong="; ".join(wrong[:3]) or None)
@@ -66,7 +58,7 @@ def check_filters(card: Card, report: Report, rounds: int, full: int) -> None:
     report("filter: all rows at full size", ok=bool(same), events=full)
 
 
-def check_windows(card: Card, report: Report, rounds: int, full: int) -> None:
+def check_windows(report: Report, rounds: int, full: int) -> None:
     """Sums and extremes over random stretches and over windows of events."""
     draw, wrong = np.random.default_rng(2), []
     for number in range(rounds):
@@ -76,34 +68,32 @@ def check_windows(card: Card, report: Report, rounds: int, full: int) -> None:
         spread = int(draw.choice([0, 3, 8, 40, 250]))
         floats = draw.normal(size=rows) * 10.0 ** draw.integers(-spread, spread + 1, rows)
         whole = draw.integers(-(2 ** int(draw.integers(1, 63))), 2 ** int(draw.integers(1, 63)), rows)
-        wrong += [f"{name}, round {number}" for name in _different(card, floats, whole, low, high)]
+        wrong += [f"{name}, round {number}" for name in _different(floats, whole, low, high)]
     report(f"windows: {rounds} random cases of each aggregate", ok=not wrong, wrong="; ".join(wrong[:3]) or None)
     if full > 1000:
         low = np.arange(full - 1000)
         floats, whole = draw.normal(size=full), draw.integers(-(2**62), 2**62, full)
-        names = _different(card, floats, whole, low, low + 1000)
+        names = _different(floats, whole, low, low + 1000)
         report("windows: 1,000 events, slide 1, full size", ok=not names, events=full, wrong="; ".join(names) or None)
 
 
-def _different(card: Card, floats: np.ndarray, whole: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[str]:
+def _different(floats: np.ndarray, whole: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[str]:
     """The aggregates that are not those of the CPU: whole numbers bit for bit, floats within rounding."""
-    stretches = put_stretches(card, low, high)
-    on_card, numbers = card.put(floats), card.put(whole)
-    pairs: dict[str, tuple[Any, np.ndarray]] = {
-        "sum": (sum_whole(card, numbers, None, stretches), sums_of(whole).between(low, high).words()),
-        "least": (extremes(card, numbers, stretches, False), fold_between("least", whole, low, high)),
-        "most": (extremes(card, numbers, stretches, True), fold_between("most", whole, low, high)),
+    pairs = {
+        "sum": [sums_of(whole).between(low, high, device).words() for device in ("gpu", "cpu")],
+        "least": [fold_between("least", whole, low, high, device) for device in ("gpu", "cpu")],
+        "most": [fold_between("most", whole, low, high, device) for device in ("gpu", "cpu")],
     }
-    wrong = [name for name, (found, expected) in pairs.items() if not np.array_equal(card.get(found), expected)]
-    added = sum_floats(card, on_card, None, stretches)
+    wrong = [name for name, (found, expected) in pairs.items() if not np.array_equal(found, expected)]
     rounding = fold_between("sum", np.abs(floats), low, high) * floats.size * 2.0**-52
-    if added is not None and (np.abs(card.get(added) - fold_between("sum", floats, low, high)) > rounding).any():
+    added, expected = (fold_between("sum", floats, low, high, device) for device in ("gpu", "cpu"))
+    if (np.abs(added - expected) > rounding).any():
         wrong.append("sum of floats")
     return wrong
 
 
 def check_joins(card: Card, report: Report, rounds: int, scale: float) -> None:
-    """Pairs of a scan, of candidates and of bands, against a loop on one core."""
+    """Pairs of a scan, and of a thread for each probe, against a loop on one core."""
     draw, wrong = np.random.default_rng(3), []
     compiled = compiled_on(distance(0.25), pair=True)
     for number in range(rounds):
@@ -111,13 +101,11 @@ def check_joins(card: Card, report: Report, rounds: int, scale: float) -> None:
         low = np.sort(draw.integers(0, others, probes))
         high = np.minimum(low + draw.integers(0, others + 1), others)
         wrong += _different_pairs(card, draw, compiled, others, low, high, f"round {number}")
-    report(f"joins: {rounds} random cases, three ways", ok=not wrong, wrong="; ".join(wrong[:3]) or None)
+    report(f"joins: {rounds} random cases, two ways", ok=not wrong, wrong="; ".join(wrong[:3]) or None)
     probes, window = int(20_000 * scale) + 1, int(20_000 * scale) + 1
     low = np.arange(probes)
     names = _different_pairs(card, draw, compiled, probes + window, low, low + window, "full size")
-    report(
-        "joins: full size, three ways", ok=not names, pairs_looked_at=probes * window, wrong="; ".join(names) or None
-    )
+    report("joins: full size, two ways", ok=not names, pairs_looked_at=probes * window, wrong="; ".join(names) or None)
 
 
 def _different_pairs(
@@ -127,10 +115,7 @@ def _different_pairs(
     expected = one_core_scan(compiled, sides["left"], sides["right"], low, high)
     condition = _condition(card, compiled, sides)
     on_card = card.put(low), card.put(high)
-    own, other = (sides[side][0].astype(np.float64) for side in ("left", "right"))
-    chunks = sort_chunks(card, card.put(other), chunk_size(int((high - low).mean())))
-    near = find_near(card, condition, chunks, *on_card, card.put(own - 0.51), card.put(own + 0.51))
-    found = {"ranges": find_pairs(card, condition, *on_card), "band": in_order(card, near, others)}
+    found = {"ranges": find_pairs(card, condition, *on_card), "each": meet_short(card, condition, *on_card)}
     return [
         f"{way}, {name}"
         for way, pairs in found.items()
@@ -140,7 +125,7 @@ def _different_pairs(
 
 def _condition(card: Card, compiled: Any, sides: dict[str, np.ndarray]) -> Condition:
     columns = {
-        (side, name): CardColumn(pa.float32(), card.put(values[place]), None)
+        (side, name): CardColumn(card.put(values[place]), None)
         for side, values in sides.items()
         for place, name in enumerate(COORDINATES)
     }
@@ -162,19 +147,15 @@ def measure_filter(card: Card, report: Report, events: int) -> None:
     """The distance from a point in six dimensions: columns on the card, and in pinned memory of this process."""
     xp = card.xp
     arrays = [xp.random.random(events).astype(np.float32) for _ in COORDINATES]
-    columns = {name: CardColumn(pa.float32(), values, None) for name, values in zip(COORDINATES, arrays, strict=True)}
+    columns = {name: CardColumn(values, None) for name, values in zip(COORDINATES, arrays, strict=True)}
     sample = sum((card.get(values[:1_000_000]).astype(np.float64) - 0.5) ** 2 for values in arrays)
     few = None
     for selectivity in (1.0, 0.1, 0.01, 0.001, 1e-5):
         compiled = compiled_on(distance(float(np.quantile(sample, selectivity)), "0.5"))
 
-        def resident(compiled: Any = compiled) -> Any:
-            kept = keep_rows(card, compiled, columns, events)
-            return [kept.move_column(card, column) for column in columns.values()]
-
-        seconds = seconds_on(card, resident)
-        kept = keep_rows(card, compiled, columns, events).count
-        report(f"filter, resident, selectivity {selectivity:g}", events_per_s=events / seconds, kept=kept / events)
+        given = [columns[operand.column] for operand in compiled.operands]
+        seconds = seconds_on(card, lambda c=compiled, given=given: find_true(card, c, given, events))
+        report(f"filter, columns on the card, selectivity {selectivity:g}", events_per_s=events / seconds)
         few = compiled
     assert few is not None
     part = events // 2
@@ -205,22 +186,18 @@ def measure_sums(card: Card, report: Report, events: int) -> None:
     """Sums over windows of events, slide 1, columns and results on the card."""
     xp = card.xp
     kinds = {
-        "float32, two digits": xp.random.randint(0, 10_000, events).astype(np.float32) / np.float32(128),
-        "float64, any": xp.random.standard_normal(events // 2),
+        "float64": xp.random.standard_normal(events // 2),
         "int64": xp.random.randint(-1000, 1000, events // 2).astype(np.int64),
     }
-    for kind, values in kinds.items():
-        work = sum_whole if values.dtype == np.int64 else sum_floats
+    for what, kind in (("sum", "float64"), ("sum", "int64"), ("most", "int64")):
+        values = kinds[kind]
         for window in (1 << 12, 1 << 16, 1 << 20):
-            stretches = count_stretches(len(values), min(window, len(values)), 1)
-            seconds = seconds_on(card, lambda work=work, values=values, s=stretches: work(card, values, None, s), 3)
-            report(f"sum of {kind} over {window:,} events, slide 1", events_per_s=len(values) / seconds)
-    for window in (1 << 12, 1 << 20):
-        values = kinds["int64"]
-        stretches = count_stretches(len(values), min(window, len(values)), 1)
-        seconds = seconds_on(card, lambda s=stretches, values=values: extremes(card, values, s, True), 3)
-        report(f"largest of int64 over {window:,} events, slide 1", events_per_s=len(values) / seconds)
-    here = card.get(kinds["float64, any"][: events // 40])
+            length = min(window, len(values))
+            low = xp.arange(len(values) - length + 1)
+            given = (what, values, low, low + length)
+            seconds = seconds_on(card, lambda given=given: fold_windows(card, *given), 3)
+            report(f"{what} of {kind} over {window:,} events, slide 1", events_per_s=len(values) / seconds)
+    here = card.get(kinds["float64"][: events // 40])
     for window in (1 << 12, 1 << 20):
         length = min(window, len(here))
         low = np.arange(len(here) - length + 1)
@@ -229,7 +206,7 @@ def measure_sums(card: Card, report: Report, events: int) -> None:
 
 
 def measure_joins(card: Card, report: Report, pairs: float) -> None:
-    """Six dimensions: a scan of windows of some lengths, and the same as a band."""
+    """Six dimensions: a scan of windows of some lengths."""
     draw = np.random.default_rng(4)
     compiled = compiled_on(distance(0.005), pair=True)
     for window in (1 << 12, 1 << 16, 1 << 20):
@@ -249,37 +226,11 @@ def measure_joins(card: Card, report: Report, pairs: float) -> None:
             **{"pairs_per_s": rate, "first_pass": probes * window / counted, "events_per_s": probes / seconds},
             found=found,
         )
-        for near in (1, 4):
-            measure_band(card, report, sides, low, window, near)
     few, short = max(int(pairs / 2**21), 1), 1 << 12
     sides = {side: draw.random((6, few + short), np.float32) for side in ("left", "right")}
     low = np.arange(few)
     seconds = seconds_here(lambda: one_core_scan(compiled, sides["left"], sides["right"], low, low + short))
     report("theta join, a plain loop on one core of the same machine", pairs_per_s=few * short / seconds)
-
-
-def measure_band(card: Card, report: Report, sides: dict[str, np.ndarray], low: Any, window: int, pairs: int) -> None:
-    """`abs(left.a - right.a) <= d`, about so many pairs per event, by sorted values and by a scan."""
-    width = 0.5 * pairs / window
-    compiled = compiled_on(band_of(width), pair=True)
-    condition, high = _condition(card, compiled, sides), low + window
-    own, other = (card.put(sides[side][0].astype(np.float64)) for side in ("left", "right"))
-
-    def by_values() -> Any:
-        chunks = sort_chunks(card, other, chunk_size(window))
-        found = find_near(card, condition, chunks, low, high, own - 1.01 * width, own + 1.01 * width)
-        return in_order(card, found, len(other))
-
-    band = seconds_on(card, by_values, 2)
-    scanned = seconds_on(card, lambda: find_pairs(card, condition, low, high), 1)
-    same = np.array_equal(card.get(by_values().other), card.get(find_pairs(card, condition, low, high).other))
-    rate = len(low) / band
-    report(
-        f"band join, window of {window:,}, {pairs} pairs per event",
-        ok=bool(same),
-        events_per_s=rate,
-        times_the_scan=scanned / band,
-    )
 
 
 def measure_operators(report: Report, events: int) -> None:

@@ -1,8 +1,8 @@
-"""Pairs of rows on a card: each probe meets a range of rows of the other side, or candidates among them.
+"""Pairs of rows on a GPU: each probe meets a range of rows of the other side.
 
 A scan puts tiles of the other side into shared memory, counts what each probe meets there, and writes pairs in a second
-pass over those stretches alone in which there are some. Candidates, found by an index over equal or near values, are
-tested one by one. Both give pairs in the order of probes.
+pass over those stretches alone in which there are some. Short ranges at many places have a thread each. Both give pairs
+in the order of probes.
 """
 
 from __future__ import annotations
@@ -17,20 +17,12 @@ from trendweave.expressions.compiled.condition import Compiled
 from trendweave.gpu.card import Card
 from trendweave.gpu.columns import CardColumn
 from trendweave.gpu.conditions import PROBES, join_text
-from trendweave.gpu.masks import count_kept
-from trendweave.gpu.sources import cuda_text
 
 _THREADS = 128
 _BLOCK_PROBES = _THREADS * PROBES
 _TILE = 256
 #: Blocks that keep a card busy.
 _BLOCKS = 4096
-#: Runs of candidates that are mostly shorter than this, and never much longer, have a thread each.
-_SHORT, _SHORT_AT_MOST = 32, 1024
-#: Pairs of a probe that are ordered by one thread.
-_FEW_PAIRS = 64
-#: Candidates that are tested at once.
-_AT_ONCE = 1 << 27
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +47,10 @@ class Condition:
     probe_side: str
     columns: Mapping[tuple[str, str], CardColumn]
 
-    def text(self, *names: str) -> str:
-        """Its kernels, of these files."""
-        return join_text(self.compiled, self.probe_side, *names)
+    @property
+    def text(self) -> str:
+        """Its kernels."""
+        return join_text(self.compiled, self.probe_side)
 
     def arguments(self, card: Card) -> list[Any]:
         """Pointers to the columns, as kernels take them."""
@@ -89,8 +82,7 @@ def find_pairs(card: Card, condition: Condition, low: Any, high: Any, most: int 
     pairs = int((high - low).sum())
     # A block looks at all that its probes reach together, so short ranges at many places are better met one by one.
     if pairs < int(spans.sum()) * _BLOCK_PROBES // 2:
-        found = find_among(card, condition, low, high - low)
-        return None if most is not None and len(found.probe) > most else found
+        return meet_short(card, condition, low, high, most)
     return scan(card, condition, low, high, int(spans.max()), most)
 
 
@@ -116,7 +108,7 @@ def scan(card: Card, condition: Condition, low: Any, high: Any, reach: int, most
     probe, other = xp.empty(total, np.int64), xp.empty(total, np.int64)
     arguments = (entries, len(entries), ends, low, high, size, np.int32(chunks), begins, counts, probe, other)
     blocks = -(-len(entries) * 32 // 256)
-    card.launch(condition.text("joins"), "fill_pairs", blocks, 256, (*arguments, *condition.arguments(card)))
+    card.launch(condition.text, "fill_pairs", blocks, 256, (*arguments, *condition.arguments(card)))
     return Pairs(probe, other)
 
 
@@ -132,84 +124,22 @@ def count_ranges(card: Card, condition: Condition, low: Any, high: Any, reach: i
     counts = xp.empty((probes, chunks), np.uint32)
     begins = xp.empty(blocks, np.int64)
     arguments = (probes, low, high, size, np.int32(chunks), begins, counts, *condition.arguments(card))
-    card.launch(condition.text("joins"), "count_pairs", (blocks, chunks), _THREADS, arguments)
+    card.launch(condition.text, "count_pairs", (blocks, chunks), _THREADS, arguments)
     return counts, begins, size, chunks
 
 
-def find_among(
-    card: Card,
-    condition: Condition,
-    begins: Any,
-    lengths: Any,
-    share: int = 1,
-    members: Any | None = None,
-    within: tuple[Any, Any] | None = None,
-) -> Pairs:
-    """Pairs among candidates.
-
-    Args:
-        card: The card.
-        condition: What they are tested for.
-        begins: The first place of each run of candidates.
-        lengths: How many places it has.
-        share: The runs of a probe, one after the other.
-        members: The row of the other side at each place; None: its number.
-        within: Per probe, the first row that it may meet and the one behind the last.
-    """
-    xp, text = card.xp, condition.text("joins")
-    lengths = lengths.astype(np.int64)
-    ends = xp.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    columns = condition.arguments(card)
-    low, high = within or (None, None)
-    if 0 < total <= _SHORT * len(ends) and int(lengths.max()) <= _SHORT_AT_MOST:
-        return _among_short(card, text, (len(ends), begins, lengths, np.int32(share), members, low, high), columns)
-    found_probes, found_others = [], []
-    for first in range(0, total, _AT_ONCE):
-        count = min(_AT_ONCE, total - first)
-        mask = xp.empty(-(-count // 32), np.uint32)
-        runs = (ends, len(ends), begins, np.int32(share), members)
-        blocks = -(-count // 256)
-        card.launch(text, "mask_candidates", blocks, 256, (first, count, *runs, low, high, mask, *columns))
-        kept = count_kept(card, mask)
-        probe, other = xp.empty(kept.count, np.int64), xp.empty(kept.count, np.int64)
-        named = (kept.rows(card), kept.count, first, *runs, probe, other)
-        card.launch(text, "name_candidates", -(-kept.count // 256), 256, named)
-        found_probes.append(probe)
-        found_others.append(other)
-    if not found_probes:
-        return Pairs(xp.empty(0, np.int64), xp.empty(0, np.int64))
-    return Pairs(xp.concatenate(found_probes), xp.concatenate(found_others))
-
-
-def _among_short(card: Card, text: str, runs: tuple[Any, ...], columns: list[Any]) -> Pairs:
-    xp, count = card.xp, runs[0]
-    counts = xp.empty(count, np.int64)
-    card.launch(text, "count_runs", -(-count // 256), 256, (*runs, counts, *columns))
+def meet_short(card: Card, condition: Condition, low: Any, high: Any, most: int | None = None) -> Pairs | None:
+    """The same by a thread for each probe."""
+    xp, probes, text, columns = card.xp, len(low), condition.text, condition.arguments(card)
+    counts, blocks = xp.empty(probes, np.int64), -(-probes // 256)
+    card.launch(text, "count_short", blocks, 256, (probes, low, high, counts, *columns))
     ends = xp.cumsum(counts)
     total = int(ends[-1])
+    if most is not None and total > most:
+        return None
     probe, other = xp.empty(total, np.int64), xp.empty(total, np.int64)
-    card.launch(text, "fill_runs", -(-count // 256), 256, (*runs, counts, ends, probe, other, *columns))
+    card.launch(text, "fill_short", blocks, 256, (probes, low, high, counts, ends, probe, other, *columns))
     return Pairs(probe, other)
-
-
-def in_order(card: Card, pairs: Pairs, others: int) -> Pairs:
-    """Pairs in the order of probes also in that of rows of the other side; `pairs` may change.
-
-    Args:
-        card: The card.
-        pairs: The pairs.
-        others: How many rows the other side has.
-    """
-    count = len(pairs.probe)
-    many = card.xp.zeros(1, np.int32)
-    blocks = -(-count // 256)
-    arguments = (pairs.probe, pairs.other, count, np.int32(_FEW_PAIRS), many)
-    card.launch(cuda_text("places", "bands"), "order_few", blocks, 256, arguments)
-    if not int(many[0]):
-        return pairs
-    both = card.xp.sort(pairs.probe * np.int64(others) + pairs.other)
-    return Pairs(both // np.int64(others), both % np.int64(others))
 
 
 def _spans(card: Card, low: Any, high: Any) -> Any:

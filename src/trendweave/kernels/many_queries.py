@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trendweave.kernels.aggregates import exact_numbers
-from trendweave.kernels.aggregates.entry import NUMBERS, check_choice, tidy
+from trendweave.kernels.aggregates.blocks import Blocks
+from trendweave.kernels.aggregates.entry import NUMBERS, check_choice, find_states, measure, sort_by_query
 from trendweave.kernels.aggregates.passes import MEMORY_LIMIT, CountTooLargeError
 from trendweave.kernels.columns import make_writable
-from trendweave.kernels.inputs import NO_TREND
+from trendweave.kernels.inputs import NO_TREND, Aggregate, Results, Template
 from trendweave.kernels.loops.bursts import ALWAYS, AUTO, LIMB_BITS, NEVER, BurstShape, write_bursts
 from trendweave.kernels.loops.memory import NUMBER_TYPES
 from trendweave.kernels.loops.merged import MergedTables, MergedTemplate, number_patterns
@@ -60,37 +61,6 @@ class SharedRows(NamedTuple):
     window_last: np.ndarray
 
 
-class LinearMeasure(NamedTuple):
-    """The sum, over all trends, of the values of the rows that certain states read.
-
-    states  bool[S]     the states whose rows count. Give the states of a class the same mark where nobody reads a
-                        state's result: those with different marks cannot be computed together
-    values  int64[n] or float64[n]  zero where NULL; ones (zero where NULL) for COUNT(E)
-    """
-
-    states: np.ndarray
-    values: np.ndarray
-
-
-class ExtremumMeasure(NamedTuple):
-    """The largest code, in all trends, of the rows that certain states read.
-
-    states  bool[S]     as above
-    codes   int64[n]    order-preserving codes whose largest is wanted (`aggregates.entry.extremum_codes`); NO_VALUE
-                        where NULL
-    """
-
-    states: np.ndarray
-    codes: np.ndarray
-
-
-class SharedMeasures(NamedTuple):
-    """What is measured beside the number of trends, for all queries alike; who needs not all of it, drops the rest."""
-
-    linear: tuple[LinearMeasure, ...] = ()
-    extrema: tuple[ExtremumMeasure, ...] = ()
-
-
 class SharingCounts(NamedTuple):
     """What was shared. Only classes with several lanes (members times overlapping windows) count.
 
@@ -109,26 +79,18 @@ class SharingCounts(NamedTuple):
 
 
 class SharedResults(NamedTuple):
-    """One entry per (query, segment, window) with at least one trend, sorted by the three in this order.
-
-    count    int64, object (Python integers) where one of them needs more, or float64 as asked
-    linear   one array per linear measure, typed likewise; of decimals where sums of floats are beyond their range
-    extrema  one int64 array of codes per extremum: NO_VALUE where no row of a trend has a value
-    """
+    """The query of each entry of `results`: there is one per (query, segment, window) with at least one trend, sorted
+    by the three in this order; and what was shared."""
 
     query: np.ndarray
-    segment: np.ndarray
-    window: np.ndarray
-    count: np.ndarray
-    linear: tuple[np.ndarray, ...]
-    extrema: tuple[np.ndarray, ...]
+    results: Results
     counts: SharingCounts
 
 
 def aggregate_shared(
     rows: SharedRows,
     template: MergedTemplate,
-    measures: SharedMeasures = SharedMeasures(),  # noqa: B008 - immutable
+    aggregates: Sequence[Aggregate] = (),
     sharing: str = Sharing.AUTO,
     numbers: str = "exact",
     memory_limit: int = MEMORY_LIMIT,
@@ -138,7 +100,9 @@ def aggregate_shared(
     Args:
         rows: The rows, sorted by segment and tick.
         template: The merged automaton of all queries.
-        measures: What is measured beside the number of trends.
+        aggregates: What is measured beside the number of trends, for all queries alike; who needs not all of it, drops
+            the rest. The bits of `variables` are states. Give the states of a class the same bit where nobody reads a
+            state's result: those with different ones cannot be computed together.
         sharing: "auto", "always" or "never": how bursts are computed. The results are the same, sums of floats up to
             rounding.
         numbers: "exact", or "float64": counts and sums as floats, infinite beyond 2**1024.
@@ -149,39 +113,13 @@ def aggregate_shared(
     """
     check_choice("sharing", sharing, tuple(Sharing))
     check_choice("numbers", numbers, NUMBERS)
-    run = _Run(rows, template, measures, Sharing(sharing), memory_limit)
-    is_float = [np.asarray(m.values).dtype.kind == "f" for m in measures.linear]
-    kind = np.float64 if numbers == "float64" else np.int64
-    first = [k for k, floats in enumerate(is_float) if numbers == "float64" or not floats]
-    beside = [k for k in range(len(is_float)) if k not in first]
-    columns = run.sums(_stack(measures.linear, first, run.count, kind), first)
-    totals = {k: tidy(columns[1 + i]) for i, k in enumerate(first)}
-    count = tidy(columns[0])
-    if beside:
-        floats = run.sums(_stack(measures.linear, beside, run.count, np.float64), beside)
-        for i, k in enumerate(beside):
-            totals[k] = floats[1 + i]
-            values = np.asarray(measures.linear[k].values, np.float64)
-            if not np.isfinite(floats[1 + i]).all() and np.isfinite(values).all():
-                totals[k] = run.decimals(totals[k], values, k)
-    extrema: list[np.ndarray] = []
-    if measures.extrema:
-        extrema = run.extrema(np.stack([np.asarray(m.codes, np.int64) for m in measures.extrema]))
-    query, segment, window = run.places()
-    order = np.lexsort((window, segment, query))
-    return SharedResults(
-        query[order], segment[order], window[order], count[order],
-        tuple(totals[k][order] for k in range(len(measures.linear))), tuple(column[order] for column in extrema),
-        SharingCounts(*run.shared.tolist()),
-    )  # fmt: skip
-
-
-def _stack(linear: Sequence[LinearMeasure], chosen: Sequence[int], count: int, kind: type) -> np.ndarray:
-    """The values of some measures as one matrix."""
-    matrix = np.zeros((len(chosen), count), kind)
-    for row, k in zip(matrix, chosen, strict=True):
-        row[:] = linear[k].values
-    return matrix
+    states = np.arange(template.class_of.size)
+    ends = np.isin(states, template.final_state)
+    of_states = Template(states, template.is_start, ends, template.source, template.target)
+    passes = _BurstPasses(rows, template, find_states(aggregates, of_states), Sharing(sharing), memory_limit)
+    found = measure(passes, of_states, aggregates, numbers)
+    query, results = sort_by_query(found, passes.query[found.window], passes.window[found.window])
+    return SharedResults(query, results, SharingCounts(*passes.shared.tolist()))
 
 
 def _join_digits(columns: Sequence[np.ndarray], bits: int) -> np.ndarray:
@@ -204,31 +142,28 @@ def _cut_values(values: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
     return digits, np.repeat(np.arange(len(lengths)), lengths)
 
 
-class _Run:
-    """One call's rows and template, ready for several passes."""
+class _BurstPasses:
+    """One call's rows and template, ready for several passes. The first of them says which windows of which queries
+    have trends: each is a block with a number in place of its window."""
 
     def __init__(
-        self, rows: SharedRows, template: MergedTemplate, measures: SharedMeasures, sharing: Sharing, memory_limit: int
+        self, rows: SharedRows, template: MergedTemplate, marks: np.ndarray, sharing: Sharing, memory_limit: int
     ) -> None:
         first, last = (_ready(np.atleast_2d(x)) for x in (rows.window_first, rows.window_last))
         tick, starts = _ready(rows.tick), _ready(rows.segment_starts)
         self.count, self._kinds = tick.size, len(first)
-        self._starts = starts
+        self._starts, self._segments = starts, np.arange(starts.size - 1)
         self._sharing = {Sharing.NEVER: NEVER, Sharing.ALWAYS: ALWAYS, Sharing.AUTO: AUTO}[sharing]
         self._memory_limit = memory_limit
         self._query_window = np.asarray(template.query_window, np.int64)
-        self._linear = len(measures.linear)
         self._blocked = bool((np.asarray(template.blocker) >= 0).any())
         slots = np.maximum(1, (last - first).max(axis=1, initial=0) + 1)
-        marked = [m.states for m in measures.linear] + [m.states for m in measures.extrema]
-        marks = np.array(marked, np.bool_).reshape(len(marked), template.class_of.size)
         self._merged = MergedTables(template, slots, marks)
         letters = np.asarray(rows.letters, np.uint64)
         letters = letters[:, None] if letters.ndim == 1 else letters
         pattern, examples = number_patterns(letters, self._merged.letters)
         border = np.zeros(self.count, np.int64)
         border[1:] = ((first[:, 1:] != first[:, :-1]) | (last[:, 1:] != last[:, :-1])).any(axis=0)
-        self._marks = self._merged.marks
         self._most_in_tick = int(np.diff(np.flatnonzero(np.diff(tick, prepend=-1, append=-1))).max(initial=1))
         self._given: dict[str, Any] = {
             **self._merged.tables, **self._merged.read_patterns(examples), "tick": tick, "pattern": pattern,
@@ -236,7 +171,7 @@ class _Run:
         }  # fmt: skip
         self._find_windows(first, last, border)
         self.shared = np.zeros(5, np.int64)
-        self._found: np.ndarray | None = None  # places of all results that have trends
+        self._places: np.ndarray | None = None  # of all results that have trends
 
     def _find_windows(self, first: np.ndarray, last: np.ndarray, border: np.ndarray) -> None:
         """Number the windows that hold rows, per segment and kind; results have a place per window and query."""
@@ -259,82 +194,79 @@ class _Run:
         places = per_segment * self._merged.tables["queries_of"]
         self._place_from = np.concatenate([[0], np.cumsum(places.reshape(-1))])
 
-    def places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The query, segment and window of each result."""
-        found = self._found
-        assert found is not None, "something was summed"
-        if not found.size:
-            return found, found, found
-        at = np.searchsorted(self._place_from, found, side="right") - 1
+    def _name_places(self, places: np.ndarray) -> None:
+        """Find the query, segment and window of each result."""
+        at = np.searchsorted(self._place_from, places, side="right") - 1
         segment, kind = np.divmod(at, self._kinds)
         queries = self._merged.tables["queries_of"]
-        ordinal, slot = np.divmod(found - self._place_from[at], queries[kind])
+        ordinal, slot = np.divmod(places - self._place_from[at], queries[kind])
         by_kind = np.zeros((self._kinds, int(queries.max())), np.int64)
         by_kind[self._query_window, self._merged.slot_of] = np.arange(self._query_window.size)
-        window = np.zeros(found.size, np.int64)
+        self._places, self.query, self.window = places, by_kind[kind, slot], np.zeros(places.size, np.int64)
         for one in range(self._kinds):
             own = np.flatnonzero(kind == one)
-            window[own] = self._windows[one][self._window_from[segment[own], one] + ordinal[own]]
-        return by_kind[kind, slot], segment, window
+            self.window[own] = self._windows[one][self._window_from[segment[own], one] + ordinal[own]]
+        number, nothing = np.arange(places.size + 1), np.zeros(places.size, np.int64)
+        self.blocks = Blocks(segment, nothing, nothing, number[:-1], nothing + 1, number)
 
-    def sums(self, values: np.ndarray, measures: Sequence[int]) -> list[np.ndarray]:
-        """The number of trends and sums of values, per result: float64, or exact."""
-        segments, marks = np.arange(self._starts.size - 1), self._marks[list(measures)]
-        if values.dtype == np.float64:
-            return self._collect([self._pass(Numbers.FLOAT64, segments, values, marks)])
+    def float_pass(self, values: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
+        """float64 totals."""
+        return self._collect([self._pass(Numbers.FLOAT64, self._segments, values, states)])
+
+    def extremum_pass(self, codes: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
+        """The largest code of each line of codes."""
+        return self._collect([self._pass(Numbers.LARGEST, self._segments, codes, states)])
+
+    def decimal_pass(self, values: np.ndarray, states: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Totals of floats as decimals, in the segments of what is wanted."""
+        assert self._places is not None, "something was summed"
+        with localcontext(exact_numbers.DECIMALS):
+            decimals = exact_numbers.as_decimals(values)
+            part = self._pass(Numbers.DECIMAL, np.unique(self.blocks.segment[wanted]), decimals, states)
+        totals = np.zeros((1 + len(values), wanted.size), object)
+        totals[:, np.searchsorted(self._places, part.found)] = part.columns
+        return totals
+
+    def exact_pass(self, values: np.ndarray, states: np.ndarray) -> list[np.ndarray]:
+        """Exact totals."""
+        segments = self._segments
         shape = BurstShape(Numbers.EXACT, len(values) > 0, self._blocked)
         if is_interpreted(self._steps(len(values) + 1), shape):
-            return self._collect([self._pass(Numbers.EXACT, segments, values, marks)])
+            return self._collect([self._pass(Numbers.EXACT, segments, values, states)])
         parts, few = [], segments[np.linspace(0, segments.size - 1, SAMPLE_SEGMENTS + 2).astype(int)[1:-1]]
         sampled = segments.size >= MANY_SEGMENTS
-        if not sampled or 2 * self._pass(Numbers.INT64, few, values, marks).fits.sum() > few.size:
-            parts.append(self._pass(Numbers.INT64, segments, values, marks))
+        if not sampled or 2 * self._pass(Numbers.INT64, few, values, states).fits.sum() > few.size:
+            parts.append(self._pass(Numbers.INT64, segments, values, states))
             segments = segments[~parts[0].fits]
         bits = max(1, min(VALUE_BITS, FACTOR_BITS - self._most_in_tick.bit_length()))
         digits, whose = _cut_values(values, bits) if segments.size else (values, np.arange(len(values)))
         room = FIRST_LIMBS
         if segments.size >= MANY_SEGMENTS:
             few = segments[np.linspace(0, segments.size - 1, SAMPLE_SEGMENTS + 2).astype(int)[1:-1]]
-            while 2 * self._pass(Numbers.LIMBS, few, digits, marks[whose], room).fits.sum() <= few.size:
+            while 2 * self._pass(Numbers.LIMBS, few, digits, states[whose], room).fits.sum() <= few.size:
                 room *= MORE_LIMBS
         while segments.size:
-            part = self._pass(Numbers.LIMBS, segments, digits, marks[whose], room)
+            part = self._pass(Numbers.LIMBS, segments, digits, states[whose], room)
             segments = segments[~part.fits]
             if len(digits) > len(values):
                 joined = [part.columns[0]]
-                for measure in range(len(values)):
-                    own = [column for column, k in zip(part.columns[1:], whose, strict=True) if k == measure]
+                for number in range(len(values)):
+                    own = [column for column, k in zip(part.columns[1:], whose, strict=True) if k == number]
                     joined.append(_join_digits(own, bits))
                 part = part._replace(columns=joined)
             parts.append(part)
             room *= MORE_LIMBS
         return self._collect(parts)
 
-    def decimals(self, sums: np.ndarray, values: np.ndarray, measure: int) -> np.ndarray:
-        """Sums of floats, as decimals where they are beyond their range."""
-        places, (_, segment, _) = self._found, self.places()
-        assert places is not None, "something was summed"
-        segments, found = np.unique(segment[~np.isfinite(sums)]), sums.astype(object)
-        with localcontext(exact_numbers.DECIMALS):
-            of_rows = exact_numbers.as_decimals(values[None])
-            part = self._pass(Numbers.DECIMAL, segments, of_rows, self._marks[[measure]])
-        found[np.searchsorted(places, part.found)] = part.columns[1]
-        return found
-
-    def extrema(self, codes: np.ndarray) -> list[np.ndarray]:
-        """The largest codes, per result."""
-        segments = np.arange(self._starts.size - 1)
-        return self._collect([self._pass(Numbers.LARGEST, segments, codes, self._marks[self._linear :])])
-
     def _collect(self, parts: Sequence[_Part]) -> list[np.ndarray]:
         """What several calls have found, in the order of the places of the first pass."""
         found = np.concatenate([np.zeros(0, np.int64), *(part.found for part in parts)])
         order = np.argsort(found, kind="stable")
-        if self._found is None:
-            self._found = found[order]
+        if self._places is None:
+            self._name_places(found[order])
             self.shared = np.sum([np.zeros(5, np.int64), *(part.shared for part in parts)], axis=0)
         else:  # a sum of floats may be 0 where another one is not
-            order = order[np.searchsorted(found[order], self._found)] if found.size else order
+            order = order[np.searchsorted(found[order], self._places)] if found.size else order
         if not parts:
             return []
         columns = []
@@ -356,7 +288,7 @@ class _Run:
             )
 
     def _pass(
-        self, numbers: Numbers, segments: np.ndarray, values: np.ndarray, marks: np.ndarray, room: int = 1
+        self, numbers: Numbers, segments: np.ndarray, values: np.ndarray, states: np.ndarray, room: int = 1
     ) -> _Part:
         """One pass over some segments, as many at a time as results have room for."""
         parts = len(values) + (numbers is not Numbers.LARGEST)
@@ -367,7 +299,7 @@ class _Run:
         interpreted = interprets(steps, shape) or numbers in INTERPRETED
         given = self._memory(shape, parts, room)
         given["values"] = make_writable(np.ascontiguousarray(values).reshape(-1))
-        given["marks"] = np.concatenate([marks.reshape(-1), [0]])
+        given["marks"] = np.concatenate([self._merged.mark_bundles(states).reshape(-1), [0]])
         fits = np.ones(segments.size, np.bool_)
         found: list[np.ndarray] = []
         pieces: list[list[np.ndarray]] = [[] for _ in range(parts)]

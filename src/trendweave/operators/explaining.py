@@ -105,7 +105,7 @@ def _find_problem(events: Any) -> str | None:
     """What is missing for a run on a card in this process; tasks of Spark have cards of their own, if any."""
     if places.is_spark(events) or places.is_read_by_tasks(events):
         return None
-    from trendweave.programs.operators.resident import find_missing_card
+    from trendweave.programs.operators.on_gpu import find_missing_card
 
     return find_missing_card()
 

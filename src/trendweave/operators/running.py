@@ -15,6 +15,7 @@ from trendweave.operators.on_spark import run_on_spark
 from trendweave.planning.checks.operators import check_sides
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan
 from trendweave.queries import Query, store_time
+from trendweave.runners.place import Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,7 +85,6 @@ def bind_stages(
     piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options
 ) -> tuple[tuple[Stage, ...], Settings]:
     """Every operator bound to the columns of events, or to the rows of the one before, and the options."""
-    from trendweave.runners.options import Place
 
     asked, taken, _ = _take(piped, events, right, time, type_, options)
     if places.is_read_by_tasks(taken):
@@ -113,7 +113,7 @@ def bind_stages(
     asked.check(columns)
     stages = asked.bind_all(columns, settings)
     if not places.is_store(taken):
-        from trendweave.programs.operators.resident import check_on_card
+        from trendweave.programs.operators.on_gpu import check_on_card
 
         check_on_card(stage.program for stage in stages)
     return stages, settings
@@ -233,7 +233,6 @@ def run_on_store(
     """
     if right is not None:
         raise refuse_store_beside(both=places.is_store(right))
-    from trendweave.runners.options import Place
 
     spark = options.get("spark")
     asked = ask_store(piped, store, time, type_)
@@ -249,7 +248,7 @@ def run_on_store(
         rows = _aggregate(asked, store, settings)
         if rows is not None:
             return _run_behind(asked, rows, later)
-    from trendweave.store.operators.reading import read_for_filters
+    from trendweave.store.operators import read_for_filters
 
     read = asked.bind(store.schema, settings).needs.read
     return places.run(asked, read_for_filters(store, asked.leading_filters, read, settings), later)
@@ -263,7 +262,7 @@ def ask_store(piped: Piped, store: EventStore, time: str, type_: TypeColumn) -> 
 
 def _aggregate(asked: Asked, store: EventStore, settings: Settings) -> pa.Table | None:
     """Rows of aggregates of windows, where the store can tell them."""
-    from trendweave.store.operators.windows import windows_on_store
+    from trendweave.store.operators import windows_on_store
 
     windows = asked.bind_one(0, store.schema, settings).windows
     return None if windows is None else windows_on_store(windows, store, settings)

@@ -88,10 +88,10 @@ def merge(parts: list[Partials]) -> Partials:
     Returns:
         One entry per (window, group), ordered by both.
     """
-    # Small before they are put together, where many entries are of few windows and groups.
-    parts = [_merge_one(part) if part.window.size > _count_cells(part) else part for part in parts]
     if len(parts) == 1:
         return _merge_one(parts[0])
+    # Small before they are put together, where many entries are of few windows and groups.
+    parts = [_merge_one(part) if part.window.size > _count_cells(part) else part for part in parts]
     columns = [_join([part.components[i] for part in parts]) for i in range(len(parts[0].components))]
     window, group = (np.concatenate([getattr(part, name) for part in parts]) for name in ("window", "group"))
     return _merge_one(Partials(window, group, tuple(columns)))
@@ -127,8 +127,11 @@ def _merge_one(part: Partials) -> Partials:
         return part
     lowest, groups = int(part.window.min()), int(part.group.max()) + 1
     place, keys = present_codes((part.window - lowest) * groups + part.group)
-    merged = tuple(_merge_entries(column, place, keys.size) for column in part.components)
-    return Partials(keys // groups + lowest, keys % groups, merged)
+    # COUNT(*) is the number of trends again: what is the same is merged once.
+    which = [(column.kind, *map(id, (column.values, column.known, column.weight))) for column in part.components]
+    different = dict(zip(which, part.components, strict=True))
+    merged = {one: _merge_entries(column, place, keys.size) for one, column in different.items()}
+    return Partials(keys // groups + lowest, keys % groups, tuple(merged[one] for one in which))
 
 
 def _join(components: list[Component]) -> Component:
@@ -155,9 +158,13 @@ def _merge_entries(component: Component, place: np.ndarray, count: int) -> Compo
         return component.take(order)
     if component.kind == "distinct":
         return replace(component, values=_merge_sets(component.values, place, count))
-    known = None if component.known is None else np.bincount(place[component.known], minlength=count) > 0
+    known, values = None, component.values
+    if component.known is not None:
+        all_known = component.known.all()
+        known = np.zeros(count, np.bool_)
+        known[place if all_known else place[component.known]] = True
+        values = values if all_known else np.where(component.known, values, 0)
     if component.kind == "sum":
-        values = component.values if component.known is None else np.where(component.known, component.values, 0)
         weight = None if component.weight is None else exact_sums(place, component.weight, count)
         return Component("sum", exact_sums(place, values, count), known, weight)
     if component.kind == "avg":
@@ -263,10 +270,10 @@ _LOW_BITS = 32
 
 def _add_at(places: np.ndarray, values: np.ndarray, count: int) -> np.ndarray | None:
     """Sums of int64 or float64 values by place; None where a sum of whole numbers does not fit 64 bits."""
-    if values.dtype == np.float64:
-        return np.bincount(places, values, count)
-    if values.size and max(int(values.max()), -int(values.min())) * values.size < 2**53:  # floats hold them all
-        return np.bincount(places, values, count).astype(np.int64)
+    sums = np.zeros(count, values.dtype)
+    if values.dtype == np.float64 or max(int(values.max(initial=0)), -int(values.min(initial=0))) * values.size < 2**63:
+        np.add.at(sums, places, values)
+        return sums
     # Halves apart, as neither sum can pass 64 bits: there are fewer than 2**31 values.
     low, high = np.zeros((2, count), np.int64)
     np.add.at(low, places, values & ((1 << _LOW_BITS) - 1))

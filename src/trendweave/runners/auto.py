@@ -55,7 +55,7 @@ WORTH = {
     "partners": Worth(150_000, inf, 350.0),
     "intervals": Worth(150_000, inf, 120.0),
     "situations": Worth(150_000, inf, 120.0),
-    "windows": Worth(150_000, 200_000, 60.0),
+    "windows": Worth(150_000, inf, 60.0),
     "running sums": Worth(150_000, inf, 60.0),
     "filter": Worth(450_000, inf, 3.0),
     "others": Worth(150_000, inf, None),

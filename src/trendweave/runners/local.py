@@ -75,12 +75,6 @@ def _compute(program: Program, events: pa.Table, device: Device) -> tuple[Output
         from trendweave.runners.threads.run import compute_in_threads
 
         return compute_in_threads(program, events)
-    if device == "gpu":
-        from trendweave.programs.operators.resident import run_resident
-
-        found = run_resident(program, events)
-        if found is not None:
-            return found
     rows, dropped = program.prepare(events)
     return program.compute(rows), dropped
 

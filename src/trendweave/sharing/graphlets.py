@@ -23,11 +23,12 @@ from trendweave.planning.plan import (
 )
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.sharing.merged import (
+    Measures,
     MergedQueries,
     blocker_of,
-    measured_kinds,
     merge_plans,
     merge_templates,
+    share_measures,
 )
 
 #: Windows that hold one event. Merged queries have a number per window, and add it up for each; alone, a query queues
@@ -91,6 +92,8 @@ def _is_plain(plan: Plan, guard: Guard) -> bool:
     return guard.always_open or blocker_of(plan, guard) is not None
 
 
+#: What functions are made of; sums and averages of a sum and of the number of known values.
+_NUMBERS = {name: (name,) for name in ("COUNT", "MIN", "MAX")}
 #: What is measured is measured for all queries of a unit. Two crowds of queries are one unit as long as that makes not
 #: more numbers than so many times those of two units.
 _MORE_NUMBERS = 1.5
@@ -103,14 +106,16 @@ class Graphlets:
     Attributes:
         members: Their numbers.
         merged: The automaton.
-        plan: What all of them ask of events, as one plan: its variables are how events are read, its aggregates the
-            attributes that are measured. Windows may be of other kinds than its own.
+        plan: What all of them ask of events, as one plan: its variables are how events are read, its aggregates what is
+            measured. Windows may be of other kinds than its own.
+        measures: What is measured, over which states.
     """
 
     kind: ClassVar[str] = "graphlets"
     members: tuple[int, ...]
     merged: MergedQueries
     plan: Plan
+    measures: Measures
 
 
 def share_graphlets(plans: Sequence[QueryPlan], left: list[int]) -> list[Graphlets]:
@@ -156,10 +161,12 @@ def merge_queries(plans: Sequence[QueryPlan], members: Sequence[int]) -> Graphle
         return None
     if len(sharing) < len(members):
         return merge_queries(plans, [members[query] for query in sorted(sharing)])
-    return Graphlets(tuple(members), merged, _merge_plans(own, merged))
+    parts = {state: number for number, part in enumerate(merged.parts) for state in part}
+    measures = share_measures(own, merged.places, parts)
+    return Graphlets(tuple(members), merged, _merge_plans(own, merged, measures), measures)
 
 
-def _merge_plans(own: Sequence[Plan], merged: MergedQueries) -> Plan:
+def _merge_plans(own: Sequence[Plan], merged: MergedQueries, measures: Measures) -> Plan:
     readings = [state.reading for state in merged.states]
     readings += [step.blocker for step in merged.steps if step.blocker is not None]
     names = {reading: f"v{number}" for number, reading in enumerate(dict.fromkeys(readings))}
@@ -169,13 +176,7 @@ def _merge_plans(own: Sequence[Plan], merged: MergedQueries) -> Plan:
         tuple(Transition(*pair) for pair in dict.fromkeys((step.source, step.target) for step in merged.steps)),
         tuple(End(state) for state in dict.fromkeys(state for state, _ in merged.ends)),
     )
-    measured: dict[Path, AggregateColumn] = {}
-    for plan in own:
-        for column in plan.aggregates:
-            if column.path is not None:
-                name = f"m{len(measured)}"
-                measured.setdefault(column.path, AggregateColumn(name, column.function, "v0", column.path))
-    return merge_plans(own, names, template, tuple(measured.values()))
+    return merge_plans(own, names, template, measures.columns)
 
 
 def _find_sharing(merged: MergedQueries) -> set[int]:
@@ -192,7 +193,10 @@ def _find_sharing(merged: MergedQueries) -> set[int]:
 
 def measures_of(plan: Plan) -> frozenset[tuple[str, Path | None]]:
     """What is measured of the trends of a query: kinds of numbers, and what they are of."""
-    return frozenset((kind, column.path) for column in plan.aggregates for kind in measured_kinds(column))
+    measured = [column for column in plan.aggregates if column.variable is not None]
+    return frozenset(
+        (kind, column.path) for column in measured for kind in _NUMBERS.get(column.function, ("SUM", "COUNT"))
+    )
 
 
 def _by_measures(plans: Sequence[QueryPlan], members: Sequence[int]) -> list[list[int]]:

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import type_text
 from trendweave.planning.plan import (
-    AggregateColumn,
     EdgePlan,
     End,
-    Path,
     Plan,
     SlidingWindow,
     Start,
@@ -29,25 +27,14 @@ from trendweave.planning.plan import (
 from trendweave.planning.situated_plan import QueryPlan
 from trendweave.planning.ways import choose_negated_ways, choose_ways, steps_from_row_to_row
 from trendweave.sharing.constants import LEAST, find_alike
-from trendweave.sharing.merged import Reading, merge_plans
-from trendweave.sharing.overlay import Laid, Lane, Negations, Overlay, StepCondition, find_pattern
+from trendweave.sharing.merged import Measures, Reading, merge_plans, share_measures
+from trendweave.sharing.overlay import Lane, Negations, Overlay, StepCondition, find_pattern
 
 #: Queries in one vector: bits of a mask.
 MOST_LANES = 64
 #: So many queries that differ in constants only are too many for lanes.
 _MANY_RULES = 4 * MOST_LANES
 _ANY = "skip-till-any-match"
-#: An aggregate of a merged plan: its function, its attribute, and the roles that it is over.
-_Asked: TypeAlias = tuple[str, Path | None, frozenset[int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """An aggregate of a member: the number of the merged plan's column that has it, and the roles that it is over;
-    None for COUNT(*)."""
-
-    column: int | None
-    roles: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +47,7 @@ class Lanes:
             are how events are read, in any of the lanes.
         lanes: What each lane has of the merged template.
         lane_of: The lane of each member.
-        measured: Per member and aggregate of its plan, where it is measured.
+        measures: What is measured, over which places: role * MOST_LANES + lane.
         readings: The names of the plan's variables, by how events are read.
         shared: What is shared, in a few words per transition.
     """
@@ -70,7 +57,7 @@ class Lanes:
     plan: Plan
     lanes: tuple[Lane, ...]
     lane_of: tuple[int, ...]
-    measured: tuple[tuple[Measured, ...], ...]
+    measures: Measures
     readings: tuple[tuple[Reading, str], ...]
     shared: tuple[str, ...]
 
@@ -158,10 +145,8 @@ def _make_unit(overlay: Overlay, negations: Negations) -> Lanes:
     for lane in lanes:
         for _, reading in lane.readings:
             names.setdefault(reading, f"v{len(names)}")
-    numbers: dict[_Asked, int] = {}
-    measured = tuple(_place_aggregates(one, numbers) for one in overlay.laid)
-    columns = [AggregateColumn(f"m{place}", asked[0], "v0", asked[1]) for asked, place in numbers.items()]
     own = [one.plan for one in overlay.laid]
+    measures = share_measures(own, [[role * MOST_LANES + one.lane for role in one.places] for one in overlay.laid])
     steps = sorted(overlay.steps.items())
     searched = [EdgePlan(role_name(a), role_name(b), step.comparisons, step.general) for (a, b), step in steps]
     edges = (*searched, *negations.edges)
@@ -171,7 +156,7 @@ def _make_unit(overlay: Overlay, negations: Negations) -> Lanes:
         tuple(Transition(*pair, step.guard, closed=step.closed) for pair, step in steps),
         tuple(End(state, guard) for state, guard in sorted(overlay.ends.items())),
     )
-    merged = merge_plans(own, names, choose_ways(template, edges, own[0].strategy), columns)
+    merged = merge_plans(own, names, choose_ways(template, edges, own[0].strategy), measures.columns)
     plan = replace(
         merged,
         variables=(*merged.variables, *negations.variables),
@@ -183,25 +168,12 @@ def _make_unit(overlay: Overlay, negations: Negations) -> Lanes:
     )
     shared = tuple(_describe(pair, step, lanes) for pair, step in steps if step.compares_events)
     members, lane_of = (tuple(part) for part in zip(*((one.member, one.lane) for one in overlay.laid), strict=True))
-    return Lanes(members, plan, lanes, lane_of, measured, tuple(names.items()), shared)
+    return Lanes(members, plan, lanes, lane_of, measures, tuple(names.items()), shared)
 
 
 def role_name(role: int) -> str:
     """The variable of a role in the merged template."""
     return f"role{role}"
-
-
-def _place_aggregates(laid: Laid, numbers: dict[_Asked, int]) -> tuple[Measured, ...]:
-    """Where a member's aggregates are measured; one number serves the same roles of all lanes."""
-    found: list[Measured] = []
-    for column in laid.plan.aggregates:
-        if column.variable is None:
-            found.append(Measured(None))
-            continue
-        states = (state for state, name in enumerate(laid.pattern.variables) if name == column.variable)
-        roles = frozenset(laid.places[state] for state in states)
-        found.append(Measured(numbers.setdefault((column.function, column.path, roles), len(numbers)), roles))
-    return tuple(found)
 
 
 def _describe(pair: tuple[int, int], step: StepCondition, lanes: tuple[Lane, ...]) -> str:

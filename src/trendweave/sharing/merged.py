@@ -11,17 +11,18 @@ Parts are what queries have in common anywhere in their patterns: types of seque
 all of its queries at once, and takes up what the one before it has counted for each (the snapshot, where a stretch
 begins).
 
-A measure belongs to all queries alike: it marks the states whose events count. Queries that use a state agree about its
-mark, and so do the states of a part, as they are computed together; where queries do not agree, there is one more
-measure. So what is measured never stands in the way of a common state.
+What is measured is measured for all queries alike: places (states, or what a query has of one) are marked whose events
+count. Queries that use a place agree about its mark, and so do the states of a part, as they are computed together;
+where queries do not agree, there is one more measure. So what is measured never stands in the way of a common state.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TypeAlias
 
 from trendweave.language.syntax_tree import Expression
 from trendweave.planning.plan import (
@@ -74,17 +75,6 @@ class MergedStep:
 #: States that are alike: they read the same type, and may follow themselves over the same NOTs. No transition joins two
 #: of them. A state that is like no other is a part of its own.
 SharedPart: TypeAlias = tuple[int, ...]
-MeasureKind: TypeAlias = Literal["count", "known", "sum", "min", "max"]
-
-
-@dataclass(frozen=True, slots=True)
-class MergedMeasure:
-    """What is measured over the events that certain states read: their number, those with a known value, a sum or an
-    extremum of values."""
-
-    kind: MeasureKind
-    path: Path | None
-    states: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +89,6 @@ class MergedQueries:
         finals: Per query, the states in which its trends end.
         query_windows: Per query, the kind of its windows.
         parts: All states, put together where they are alike.
-        measures: What is measured.
-        reads: Per query and aggregate, the measures that it is made of; none for the number of trends.
     """
 
     windows: tuple[SlidingWindow | WholeInput, ...]
@@ -110,8 +98,6 @@ class MergedQueries:
     finals: tuple[tuple[int, ...], ...]
     query_windows: tuple[int, ...]
     parts: tuple[SharedPart, ...] = ()
-    measures: tuple[MergedMeasure, ...] = ()
-    reads: tuple[tuple[tuple[int, ...], ...], ...] = ()
 
     @property
     def prefixes(self) -> tuple[int, ...]:
@@ -193,7 +179,7 @@ def merge_plans(
 
 def merge_templates(plans: Sequence[Plan]) -> MergedQueries:
     """The automaton of plans that `why_not_merged` has nothing against."""
-    return _find_measures(plans, _find_parts(_merge_prefixes(plans)))
+    return _find_parts(_merge_prefixes(plans))
 
 
 def _merge_prefixes(plans: Sequence[Plan]) -> MergedQueries:
@@ -203,7 +189,7 @@ def _merge_prefixes(plans: Sequence[Plan]) -> MergedQueries:
         plans: Plans that `why_not_merged` has nothing against.
 
     Returns:
-        Their automaton; nothing is said yet about parts and measures.
+        Their automaton; nothing is said yet about parts.
     """
     readings: dict[Reading, int] = {}
     windows: dict[SlidingWindow | WholeInput, int] = {}
@@ -299,82 +285,67 @@ def _find_parts(merged: MergedQueries) -> MergedQueries:
     return replace(merged, parts=tuple(map(tuple, states.values())))
 
 
-def _find_measures(plans: Sequence[Plan], merged: MergedQueries) -> MergedQueries:
-    """Find what is to be measured.
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What is measured for all queries of a unit alike.
+
+    Attributes:
+        columns: Aggregates of the merged plan.
+        places: Per column, the places whose events count: states, or roles with the lanes that have them.
+        reads: Per query and aggregate of its plan, the number of the column that it is; None for the number of trends.
+    """
+
+    columns: tuple[AggregateColumn, ...]
+    places: tuple[tuple[int, ...], ...]
+    reads: tuple[tuple[int | None, ...], ...]
+
+
+def share_measures(
+    plans: Sequence[Plan], places: Sequence[Sequence[int]], part_of: Mapping[int, int] = MappingProxyType({})
+) -> Measures:
+    """Measure the same for as many queries as possible.
 
     Args:
-        plans: The plans that were merged.
-        merged: Their automaton, with parts.
-
-    Returns:
-        The same with measures.
+        plans: The plans of queries.
+        places: Per query, the place of each state of its template among those of all.
+        part_of: Places that are computed together, and so are marked alike where nobody asks for anything else.
     """
-    part_of = {state: number for number, part in enumerate(merged.parts) for state in part}
-    marks: list[_Marks] = []
-    known: dict[tuple[MeasureKind, Path | None], list[int]] = defaultdict(list)
+    marks: list[dict[int, bool]] = []
+    of_parts: list[dict[int | None, bool]] = []
+    columns: dict[tuple[str, Path | None, int], int] = {}
     reads = []
-    for plan, places in zip(plans, merged.places, strict=True):
-        of_plan = []
+    for plan, own in zip(plans, places, strict=True):
+        numbers: list[int | None] = []
         for column in plan.aggregates:
+            if column.variable is None:
+                numbers.append(None)
+                continue
             wanted = {
-                place: state.variable == column.variable
-                for state, place in zip(plan.template.states, places, strict=True)
+                place: state.variable == column.variable for state, place in zip(plan.template.states, own, strict=True)
             }
-            numbers = []
-            for kind in measured_kinds(column):
-                path = None if kind == "count" else column.path
-                number = next((n for n in known[kind, path] if marks[n].takes(wanted, part_of)), len(marks))
-                if number == len(marks):
-                    marks.append(_Marks(kind, path))
-                    known[kind, path].append(number)
-                marks[number].add(wanted, part_of)
-                numbers.append(number)
-            of_plan.append(tuple(numbers))
-        reads.append(tuple(of_plan))
-    measures = tuple(one.as_measure(part_of) for one in marks)
-    return replace(merged, measures=measures, reads=tuple(reads))
-
-
-def measured_kinds(column: AggregateColumn) -> Iterator[MeasureKind]:
-    """What an aggregate is made of; nothing where trends are counted."""
-    if column.variable is None:
-        return
-    if column.path is None:
-        yield "count"
-    elif column.function == "COUNT":
-        yield "known"
-    elif column.function == "MIN":
-        yield "min"
-    elif column.function == "MAX":
-        yield "max"
-    else:
-        yield "sum"
-        yield "known"
-
-
-@dataclass(slots=True)
-class _Marks:
-    """Marks of states, and of parts for those that nobody has asked about."""
-
-    kind: MeasureKind
-    path: Path | None
-    of_state: dict[int, bool] = field(default_factory=dict)
-    of_part: dict[int, bool] = field(default_factory=dict)
-
-    def takes(self, wanted: dict[int, bool], part_of: dict[int, int]) -> bool:
-        """Do these marks agree with those that are there?"""
-        return all(
-            self.of_state.get(state, mark) == mark and self.of_part.get(part_of[state], mark) == mark
-            for state, mark in wanted.items()
-        )
-
-    def add(self, wanted: dict[int, bool], part_of: dict[int, int]) -> None:
-        self.of_state |= wanted
-        for state, mark in wanted.items():
-            self.of_part.setdefault(part_of[state], mark)
-
-    def as_measure(self, part_of: dict[int, int]) -> MergedMeasure:
-        marked = (
-            state for state, part in sorted(part_of.items()) if self.of_state.get(state, self.of_part.get(part, False))
-        )
-        return MergedMeasure(self.kind, self.path, tuple(marked))
+            pairs = [(place, part_of.get(place), mark) for place, mark in wanted.items()]
+            fitting = (
+                number
+                for number, (known, parts) in enumerate(zip(marks, of_parts, strict=True))
+                if all(known.get(place, mark) == mark == parts.get(part, mark) for place, part, mark in pairs)
+            )
+            number = next(fitting, len(marks))
+            if number == len(marks):
+                marks.append({})
+                of_parts.append({})
+            marks[number] |= wanted
+            for _, part, mark in pairs:
+                if part is not None:
+                    of_parts[number].setdefault(part, mark)
+            numbers.append(columns.setdefault((column.function, column.path, number), len(columns)))
+        reads.append(tuple(numbers))
+    every = dict.fromkeys(place for own in places for place in own)
+    marked = [
+        tuple(place for place in every if known.get(place, parts.get(part_of.get(place), False)))
+        for known, parts in zip(marks, of_parts, strict=True)
+    ]
+    return Measures(
+        tuple(AggregateColumn(f"m{n}", function, "v0", path) for (function, path, _), n in columns.items()),
+        tuple(marked[number] for _, _, number in columns),
+        tuple(reads),
+    )

@@ -14,14 +14,12 @@ from trendweave.rows.given_times.reading import AS_THEY_ARE, TimeReading, read_t
 from trendweave.rows.table_kinds.spark_frames import refuse_pandas_on_spark
 from trendweave.rows.tables import as_arrow
 from trendweave.store.index.building import Told, build_indexes
-from trendweave.store.layout.commits import Commit, is_committed, new_number, settle
-from trendweave.store.layout.compacting import Extent, choose_files
-from trendweave.store.layout.declaration import Declaration
-from trendweave.store.layout.delta import append_to_delta
-from trendweave.store.layout.files import DataFile
-from trendweave.store.layout.locking import alone
+from trendweave.store.layout.commits import Commit, alone, append_to_delta, is_committed, new_number, settle
+from trendweave.store.layout.files import DataFile, Declaration
 from trendweave.store.layout.reading import RowReader
 from trendweave.store.layout.writing import (
+    Extent,
+    choose_files,
     compare_columns,
     count_no_events,
     deal,
@@ -48,7 +46,7 @@ def append_events(
         return 0
     if type(events).__module__.split(".")[0] == "pyspark":
         from trendweave.runners.spark.given_times.reading import read_times_on_spark
-        from trendweave.store.spark.append import append_frame
+        from trendweave.store.spark.frames import append_frame
 
         return append_frame(store, read_times_on_spark(events, (store.time,), times), number, batch)
     table = read_times(as_arrow(events)[0], (store.time,), times)

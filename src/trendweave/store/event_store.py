@@ -21,21 +21,17 @@ from trendweave.rows.tables import arrow_schema
 from trendweave.store.aggregate.calibration import measure_costs
 from trendweave.store.aggregate.costs import Costs, save_costs
 from trendweave.store.aggregate.event_windows import answer_counted
-from trendweave.store.aggregate.question import read_question
+from trendweave.store.aggregate.question import read_question, read_windows
 from trendweave.store.aggregate.run import Plan, Question, Using, answer, make_plan
-from trendweave.store.aggregate.windows import read_windows
 from trendweave.store.changes import append_events, compact_files
 from trendweave.store.index.building import Told, build_indexes
-from trendweave.store.layout.commits import list_files
-from trendweave.store.layout.compacting import ENOUGH_ROWS
-from trendweave.store.layout.declaration import BUCKETS, GROUP_ROWS, Declaration, load_declaration
-from trendweave.store.layout.delta import delta_schema, is_delta, list_delta_files
-from trendweave.store.layout.files import DataFile
-from trendweave.store.layout.locking import alone
+from trendweave.store.layout.commits import alone, delta_schema, is_delta, list_delta_files, list_files
+from trendweave.store.layout.files import BUCKETS, GROUP_ROWS, DataFile, Declaration, load_declaration
 from trendweave.store.layout.moments import read_between
 from trendweave.store.layout.places import Place, find_place
+from trendweave.store.layout.writing import ENOUGH_ROWS
 from trendweave.store.snapshot import Snapshot
-from trendweave.store.spark.sink import Sink
+from trendweave.store.spark.frames import Sink
 from trendweave.store.upkeep import Description, Verified, describe, vacuum, verify
 
 if TYPE_CHECKING:
@@ -239,7 +235,7 @@ class EventStore(Snapshot):
         if not has_data_sources(spark):
             message = f"follow() needs Spark 4.0 or newer, and this is Spark {spark.version}"
             raise ExecutionError([Problem("TW424", message, "update Spark, or read what was added with run(between=)")])
-        from trendweave.store.spark.follow import follow
+        from trendweave.store.spark.frames import follow
 
         return follow(spark, self.place, self.schema)
 
@@ -332,7 +328,7 @@ class EventStore(Snapshot):
         """Measure the cost of reading on this machine and store it with the data; access paths are chosen by it."""
         costs = measure_costs(self)
         save_costs(self.place, costs)
-        from trendweave.store.patterns.costs.calibration import measure_weights, save_weights
+        from trendweave.store.patterns.costs import measure_weights, save_weights
 
         save_weights(self.place, measure_weights(self))
         self.__dict__.pop("costs", None)

@@ -14,18 +14,15 @@ import pyarrow as pa
 from trendweave.errors import DataError, Problem, near_names
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
 from trendweave.store.aggregate.costs import Costs, load_costs
-from trendweave.store.index.array_file import DamagedIndex
+from trendweave.store.aggregate.tree import Tree
 from trendweave.store.index.blocks import Blocks
-from trendweave.store.index.footers import FileGroups
-from trendweave.store.index.light_index import LightIndex
-from trendweave.store.index.lookups import Estimate, Hits, Lookups, pair_up
-from trendweave.store.index.secondary import SecondaryIndex
-from trendweave.store.index.shelf import Shelf, tell_of_damage
-from trendweave.store.layout.files import DataFile, folder_types
+from trendweave.store.index.building import FileGroups
+from trendweave.store.index.files import DamagedIndex, Shelf, tell_of_damage
+from trendweave.store.index.light import LightIndex
+from trendweave.store.index.secondary import Estimate, Hits, Lookups, SecondaryIndex, pair_up
+from trendweave.store.layout.files import DataFile, folder_types, unite
 from trendweave.store.layout.places import Place
 from trendweave.store.layout.reading import OpenFiles, RowReader
-from trendweave.store.layout.schemas import unite
-from trendweave.store.tree.levels import Tree
 
 #: Files that are asked for at once where they are not local.
 _REQUESTS = 16

@@ -12,7 +12,7 @@ import pyarrow.fs as pafs
 
 from trendweave.errors import DataError
 from trendweave.rows.times import as_times
-from trendweave.store.index.array_file import ArrayFile, DamagedIndex
+from trendweave.store.index.files import ArrayFile, DamagedIndex
 from trendweave.store.index.light import build_light
 from trendweave.store.layout.commits import (
     REPLACED,

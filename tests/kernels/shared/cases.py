@@ -6,15 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.reference.merged_templates import Answer, Case
-from trendweave.kernels.inputs import NO_VALUE
+from trendweave.kernels.inputs import Aggregate
 from trendweave.kernels.loops.merged import MergedTemplate
-from trendweave.kernels.many_queries import (
-    ExtremumMeasure,
-    LinearMeasure,
-    SharedMeasures,
-    SharedResults,
-    SharedRows,
-)
+from trendweave.kernels.many_queries import SharedResults, SharedRows
 
 
 @st.composite
@@ -142,26 +136,28 @@ def to_template(case: Case, states: dict) -> MergedTemplate:
     )  # fmt: skip
 
 
-def to_measures(case: Case, floats: bool = False) -> SharedMeasures:
+def to_measures(case: Case, floats: bool = False) -> list[Aggregate]:
     number = np.float64 if floats else np.int64
-    return SharedMeasures(
-        tuple(LinearMeasure(np.array(states, bool), np.array(values, number)) for states, values in case.linear),
-        tuple(
-            ExtremumMeasure(np.array(states, bool), np.array([NO_VALUE if x is None else x for x in codes], np.int64))
-            for states, codes in case.extrema
-        ),
-    )
+    linear = [Aggregate("sum", mask_of(states), np.array(values, number)) for states, values in case.linear]
+    extrema = []
+    for states, codes in case.extrema:
+        known = np.array([code is not None for code in codes], bool)
+        extrema.append(Aggregate("max", mask_of(states), np.array([code or 0 for code in codes], np.int64), known))
+    return [*linear, *extrema]
 
 
-def to_answers(results: SharedResults) -> dict:
+def mask_of(states: list[bool]) -> int:
+    return sum(1 << state for state, marked in enumerate(states) if marked)
+
+
+def to_answers(found: SharedResults) -> dict:
     """What the kernel found, as the reference says it."""
-    found = {}
-    for i, key in enumerate(
-        zip(results.query.tolist(), results.segment.tolist(), results.window.tolist(), strict=True)
-    ):
-        assert key not in found
-        linear = tuple(column[i] for column in results.linear)
-        extrema = tuple(None if column[i] == NO_VALUE else int(column[i]) for column in results.extrema)
-        found[key] = Answer(results.count[i], linear, extrema)
-    assert list(found) == sorted(found)
-    return found
+    answers, results = {}, found.results
+    for i, key in enumerate(zip(found.query.tolist(), results.segment.tolist(), results.window.tolist(), strict=True)):
+        assert key not in answers
+        numbers = list(zip(results.aggregates, results.valid, strict=True))
+        linear = tuple(column[i] for column, known in numbers if known is None)
+        extrema = tuple(int(column[i]) if known[i] else None for column, known in numbers if known is not None)
+        answers[key] = Answer(results.count[i], linear, extrema)
+    assert list(answers) == sorted(answers)
+    return answers

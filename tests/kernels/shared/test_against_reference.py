@@ -54,7 +54,7 @@ def test_floats(case):
                 for got, wanted, size in zip(found[key].linear, answer.linear, scale, strict=True):
                     assert got == pytest.approx(wanted, rel=1e-9, abs=1e-12 * size)
         if numbers == "float64":
-            assert results.count.dtype == np.float64
+            assert results.results.count.dtype == np.float64
 
 
 @pytest.mark.parametrize("whole_numbers", ["checked"], indirect=True)

@@ -36,7 +36,7 @@ def run(events, template):
     zero = np.zeros((1, count), np.int64)
     rows = SharedRows(integers(0, count), np.arange(count), letters[:, None], zero, zero)
     results = aggregate_shared(rows, template, sharing=Sharing.ALWAYS)
-    counts = dict(zip(results.query.tolist(), results.count.tolist(), strict=True))
+    counts = dict(zip(results.query.tolist(), results.results.count.tolist(), strict=True))
     return [counts.get(query, 0) for query in range(2)], results.counts
 
 

@@ -6,10 +6,10 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from tests.kernels.shared.cases import to_answers, to_measures, to_rows, to_template
+from tests.kernels.shared.cases import mask_of, to_answers, to_measures, to_rows, to_template
 from tests.reference.merged_templates import Case, answers
-from trendweave.kernels import CountTooLargeError
-from trendweave.kernels.many_queries import LinearMeasure, SharedMeasures, aggregate_shared
+from trendweave.kernels import Aggregate, CountTooLargeError
+from trendweave.kernels.many_queries import aggregate_shared
 
 pytestmark = pytest.mark.usefixtures("whole_numbers")
 
@@ -123,12 +123,12 @@ def test_sums_of_floats_beyond_their_range():
     case, states = ride_sharing(word, values=[[0] * len(word)])
     values = np.where(np.arange(len(word)) % 2 == 0, 1.5, -0.5)
     values[:5] = 2.0
-    measures = SharedMeasures((LinearMeasure(np.array(case.linear[0][0]), values),))
+    measures = [Aggregate("sum", mask_of(case.linear[0][0]), values)]
     for sharing in SETTINGS:
-        results = aggregate_shared(to_rows(case), to_template(case, states), measures, sharing)
+        _, found, _ = aggregate_shared(to_rows(case), to_template(case, states), measures, sharing)
         expected = int(values[1:-1].sum() * 2) * 2**1099 // 2
-        assert all(abs(Decimal(v) - expected) < Decimal(expected) / 10**30 for v in results.linear[0])
-        floats = aggregate_shared(to_rows(case), to_template(case, states), measures, sharing, "float64")
+        assert all(abs(Decimal(v) - expected) < Decimal(expected) / 10**30 for v in found.aggregates[0])
+        _, floats, _ = aggregate_shared(to_rows(case), to_template(case, states), measures, sharing, "float64")
         assert np.isinf(floats.count).all()
 
 
@@ -136,12 +136,12 @@ def test_values_that_are_no_numbers_stay_with_their_query():
     # the second query reads no row that is NaN
     case, states = ride_sharing("x" + "ttutt" + "y", queries=2, own=True, values=[[0] * 7])
     values = np.array([0.0, 1, 1, np.nan, 1, 1, 0])
-    measures = SharedMeasures((LinearMeasure(np.array(case.linear[0][0]), values),))
+    measures = [Aggregate("sum", mask_of(case.linear[0][0]), values)]
     for sharing in SETTINGS:
         for numbers in ("exact", "float64"):
-            results = aggregate_shared(to_rows(case), to_template(case, states), measures, sharing, numbers)
-            assert np.isnan(results.linear[0][0])
-            assert results.linear[0][1] == 4 * 2**3
+            _, found, _ = aggregate_shared(to_rows(case), to_template(case, states), measures, sharing, numbers)
+            assert np.isnan(found.aggregates[0][0])
+            assert found.aggregates[0][1] == 4 * 2**3
 
 
 @pytest.mark.parametrize("whole_numbers", ["checked"], indirect=True)

@@ -18,9 +18,7 @@ from hypothesis.strategies import DrawFn
 from tests.runners.reference_tables import table_of
 from trendweave.store.event_store import EventStore
 from trendweave.store.patterns import plan_access
-from trendweave.store.patterns.costs.choosing import Chosen
-from trendweave.store.patterns.costs.cost_model import Weights
-from trendweave.store.patterns.costs.estimates import count_entries
+from trendweave.store.patterns.costs import Chosen, Weights, count_entries
 
 INDEXED = ("x", "y", "s", "type", "k")
 

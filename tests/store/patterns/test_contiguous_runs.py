@@ -16,8 +16,8 @@ from tests.profiles import examples
 from tests.store.patterns.layouts import chosen_at_random
 from trendweave.planning.plan import Plan
 from trendweave.store.event_store import EventStore
-from trendweave.store.patterns.intervals.replay_intervals import Pace
-from trendweave.store.patterns.numbering import find_numbering
+from trendweave.store.patterns.index_hits import find_numbering
+from trendweave.store.patterns.intervals import Pace
 
 PATTERNS = (
     "SEQ(E a, E b)",

@@ -15,7 +15,7 @@ from tests.reference.comparer import assert_same_rows
 from tests.runners.reference_tables import rows_of
 from trendweave.runners.spark.exchange.buckets import Buckets
 from trendweave.store.event_store import EventStore
-from trendweave.store.spark.queries import pieces, run
+from trendweave.store.spark import queries
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -98,10 +98,10 @@ def test_rows_are_shuffled_only_where_they_must_be(spark: SparkSession, tmp_path
 def test_small_tasks_cut_time_where_no_window_lies_across(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "BYTES_OF_A_TASK", 1)
+    monkeypatch.setattr(queries, "BYTES_OF_A_TASK", 1)
     store = write(tmp_path, bucketed=False)
     query = trendweave.query(QUERIES[2])
-    monkeypatch.setattr(run, "find_buckets", lambda session: Buckets(100))
+    monkeypatch.setattr(queries, "find_buckets", lambda session: Buckets(100))
     frame = query.run(store, spark=spark, using="index")
     assert frame.rdd.getNumPartitions() > 3
     assert_same_rows(plain(query.run(store.read())), plain(as_arrow(frame)))

@@ -9,11 +9,18 @@ from hypothesis import strategies as hs
 
 from tests.profiles import examples
 from tests.reference.stored_patterns import candidates, replay_intervals
-from trendweave.store.patterns.intervals.chains import Occurrences, find_candidates, find_participants
-from trendweave.store.patterns.intervals.reach import Inside, Sliding, Span
-from trendweave.store.patterns.intervals.replay_intervals import Pace, find_intervals
-from trendweave.store.patterns.intervals.stretches import Stretches
-from trendweave.store.patterns.rewriting.necessary import Steps
+from trendweave.store.patterns.intervals import (
+    Inside,
+    Occurrences,
+    Pace,
+    Sliding,
+    Span,
+    Stretches,
+    find_candidates,
+    find_intervals,
+    find_participants,
+)
+from trendweave.store.patterns.rewriting import Steps
 
 TIMES = hs.lists(hs.integers(-20, 20), max_size=6, unique=True)
 NOTHING, SOME = Steps(0, 0), Steps(1, None)

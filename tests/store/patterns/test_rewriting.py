@@ -17,10 +17,7 @@ from tests.reference.streams import queries
 from trendweave.errors import PlanningError
 from trendweave.planning.plan import Plan
 from trendweave.store.event_store import EventStore
-from trendweave.store.patterns.rewriting.necessary import Necessary, find_necessary
-from trendweave.store.patterns.rewriting.possible_blocks import find_possible
-from trendweave.store.patterns.rewriting.ranges import Range
-from trendweave.store.patterns.rewriting.terms import find_terms
+from trendweave.store.patterns.rewriting import Necessary, Range, find_necessary, find_possible, find_terms
 
 SCHEMA = pa.schema({"time": pa.int64(), "x": pa.int64(), "y": pa.float64(), "s": pa.string(), "at": pa.timestamp("us")})
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as hs
 
 from tests.profiles import examples
 from tests.reference.stored_patterns import best_choice, total_selectivity
-from trendweave.store.patterns.costs.cost_model import ChainModel, Parts, Weights
-from trendweave.store.patterns.costs.selection import select_indexes
+from trendweave.store.patterns.costs import ChainModel, Parts, Weights, select_indexes
 
 SYMBOLS = "ABCD"
 SHARES = np.array([0.1, 0.05, 0.25, 0.1])

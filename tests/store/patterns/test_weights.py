@@ -11,8 +11,7 @@ import pytest
 
 import trendweave
 from trendweave import EventStore, Metrics
-from trendweave.store.patterns.costs.calibration import load_weights, measure_weights
-from trendweave.store.patterns.costs.cost_model import Weights
+from trendweave.store.patterns.costs import Weights, load_weights, measure_weights
 
 
 def make(folder: Path, events: int) -> EventStore:

@@ -98,76 +98,24 @@ extern "C" __global__ void fill_pairs(const long long* entries, long long entry_
     }
 }
 
-// Candidates: runs of members, one after the other; `ends` tells how many there are up to the end of each run. A probe
-// has `share` runs.
-__device__ __forceinline__ long long find_run(const long long* ends, long long runs, long long candidate) {
-    long long low = 0, high = runs;
-    while (low < high) {
-        long long middle = (low + high) >> 1;
-        if (ends[middle] <= candidate) low = middle + 1;
-        else high = middle;
-    }
-    return low;
+// Short ranges at many places, one thread each: how many of their rows are pairs, and then these.
+extern "C" __global__ void count_short(long long probes, const long long* low, const long long* high,
+                                       long long* counts PARAMETERS) {
+    long long probe = (long long)blockIdx.x * blockDim.x + threadIdx.x, count = 0;
+    if (probe >= probes) return;
+    for (long long row = low[probe]; row < high[probe]; row++)
+        if (PAIR(probe, row)) count++;
+    counts[probe] = count;
 }
 
-#define CANDIDATE                                                                       \
-    long long run = find_run(ends, runs, candidate);                                    \
-    long long place = begins[run] + candidate - (run ? ends[run - 1] : 0);              \
-    long long row = members ? members[place] : place, probe = run / share;
-
-extern "C" __global__ void mask_candidates(long long first, long long count, const long long* ends, long long runs,
-                                           const long long* begins, int share, const long long* members,
-                                           const long long* low, const long long* high, unsigned* mask PARAMETERS) {
-    long long number = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    bool holds = false;
-    if (number < count) {
-        long long candidate = first + number;
-        CANDIDATE
-        holds = (!low || (row >= low[probe] && row < high[probe])) && PAIR(probe, row);
-    }
-    unsigned word = __ballot_sync(0xffffffffu, holds);
-    if (threadIdx.x % 32 == 0 && number < count) mask[number / 32] = word;
-}
-
-extern "C" __global__ void name_candidates(const long long* kept, long long count, long long first,
-                                           const long long* ends, long long runs, const long long* begins,
-                                           int share, const long long* members, long long* probe_found,
-                                           long long* other_found) {
-    long long number = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (number >= count) return;
-    long long candidate = first + kept[number];
-    CANDIDATE
-    probe_found[number] = probe, other_found[number] = row;
-}
-
-// Short runs, one thread each: how many of their candidates are pairs, and then these.
-#define EACH_CANDIDATE                                                                             \
-    long long probe = run / share, place = begins[run], last = place + lengths[run]; \
-    for (; place < last; place++)
-#define IS_PAIR (!low || (row >= low[probe] && row < high[probe])) && PAIR(probe, row)
-
-extern "C" __global__ void count_runs(long long runs, const long long* begins, const long long* lengths,
-                                      int share, const long long* members, const long long* low,
-                                      const long long* high, long long* counts PARAMETERS) {
-    long long run = (long long)blockIdx.x * blockDim.x + threadIdx.x, count = 0;
-    if (run >= runs) return;
-    EACH_CANDIDATE {
-        long long row = members ? members[place] : place;
-        if (IS_PAIR) count++;
-    }
-    counts[run] = count;
-}
-
-extern "C" __global__ void fill_runs(long long runs, const long long* begins, const long long* lengths,
-                                     int share, const long long* members, const long long* low,
-                                     const long long* high, const long long* counts, const long long* ends,
-                                     long long* probe_found, long long* other_found PARAMETERS) {
-    long long run = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-    if (run >= runs || counts[run] == 0) return;
-    long long own = ends[run] - counts[run];
-    EACH_CANDIDATE {
-        long long row = members ? members[place] : place;
-        if (IS_PAIR) {
+extern "C" __global__ void fill_short(long long probes, const long long* low, const long long* high,
+                                      const long long* counts, const long long* ends, long long* probe_found,
+                                      long long* other_found PARAMETERS) {
+    long long probe = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (probe >= probes || counts[probe] == 0) return;
+    long long own = ends[probe] - counts[probe];
+    for (long long row = low[probe]; row < high[probe]; row++) {
+        if (PAIR(probe, row)) {
             probe_found[own] = probe, other_found[own] = row;
             own++;
         }

@@ -123,7 +123,7 @@ def aggregate(
                  and end trends only in windows <= final_guards[state][row] (leading and trailing NOT)
     folds        whether totals per state are summed, refused where they do not do; None: where they do
     queries      several queries whose templates are merged into the given one: windows of the results are then those
-                 of `QueryLanes`, and `split_queries` takes them apart
+                 of `QueryLanes`, and `sort_by_query` takes them apart
     counted      whether the number of trends is wanted; where it is not, and nothing but extrema is, it is 1
     """
     check_choice("selection", selection, tuple(Selection))
@@ -222,19 +222,19 @@ def take_windows(totals: Sequence[np.ndarray], found: np.ndarray) -> Sequence[np
     return [column.take(found) for column in totals]
 
 
-def split_queries(results: Results, count: int) -> list[Results]:
-    """The results of each of `count` queries that were side by side, with their own windows."""
-    window, query = np.divmod(results.window, count)
-    query = query.astype(np.int8)  # there are at most 64; numbers of few bits are sorted in one go
+def sort_by_query(results: Results, query: np.ndarray, window: np.ndarray) -> tuple[np.ndarray, Results]:
+    """The query of each entry, in their order, and the entries so, with windows of its own.
+
+    Args:
+        results: Entries by segment and window.
+        query: The query of each.
+        window: Its window.
+    """
+    query = query.astype(np.min_scalar_type(int(query.max(initial=0))))  # numbers of few bits are sorted in one go
     order = np.argsort(query, kind="stable")
-    ends = np.searchsorted(query[order], np.arange(count + 1))
-    parts = []
-    for number in range(count):
-        at = order[ends[number] : ends[number + 1]]
-        columns = tuple(column[at] for column in results.aggregates)
-        valid = tuple(None if known is None else known[at] for known in results.valid)
-        parts.append(Results(results.segment[at], window[at], results.count[at], columns, valid))
-    return parts
+    columns = tuple(column[order] for column in results.aggregates)
+    valid = tuple(None if known is None else known[order] for known in results.valid)
+    return query[order], Results(results.segment[order], window[order], results.count[order], columns, valid)
 
 
 def check_choice(name: str, given: object, choices: tuple) -> None:

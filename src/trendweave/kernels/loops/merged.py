@@ -134,9 +134,6 @@ class MergedTables:
         finals: list[list[tuple[int, ...]]] = [[] for _ in order]
         for query, state in zip(t.final_query.tolist(), t.final_state.tolist(), strict=True):
             finals[t.class_of[state]].append((kinds[query], int(self.slot_of[query]), lane[state]))
-        self.marks = np.zeros((len(self._measured), self.bundle_from[-1]), np.int64)
-        for k, state in zip(*np.nonzero(self._measured), strict=True):
-            self.marks[k, self._bundle[state]] = 1
         #: Lanes of all vectors: registers, what comes from outside, scratch memory.
         lanes, registers = np.array([0, *self.lanes]), [0, *map(len, self._registers)]
         totals = int((lanes * registers).sum())
@@ -169,6 +166,12 @@ class MergedTables:
             "slots": table(self._slots.tolist()),
             "queries_of": np.bincount(t.query_window, minlength=len(self._slots)).astype(np.int64),
         }  # fmt: skip
+
+    def mark_bundles(self, states: np.ndarray) -> np.ndarray:
+        """The bundles of marked states: [measures, bundles]. The marks are some of those that bundles are alike in."""
+        marks = np.zeros((len(states), self.bundle_from[-1]), np.int64)
+        marks[:, self._bundle] = states
+        return marks
 
     def _sort_transitions(self) -> tuple[list[list[int]], list[list[tuple[int, ...]]]]:
         """Per class the registers that lead back into its states, and what comes from outside."""

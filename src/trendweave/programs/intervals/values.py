@@ -14,7 +14,7 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.planning.interval_plan import OutputColumn
 from trendweave.programs.intervals.situations import IntervalRows
 from trendweave.programs.operators.measured import as_column
-from trendweave.programs.operators.windows.aggregates import MovingHere, read_column
+from trendweave.programs.operators.windows.aggregates import read_column
 from trendweave.programs.operators.windows.edges import WindowEdges
 from trendweave.results.types import situation_aggregate_type
 from trendweave.rows.codes import order_codes
@@ -62,7 +62,7 @@ def summarise(output: OutputColumn, name: str | None, rows: IntervalRows, stretc
     places = pa.array(np.cumsum(filled) - 1, mask=~filled)
     edges = WindowEdges(np.zeros(np.count_nonzero(filled), np.int64), first[filled], cut[filled])
     shown = ".".join(output.path or ())
-    values = read_column(pa.chunked_array([column]), lambda values: values, shown, MovingHere(edges))
+    values = read_column(pa.chunked_array([column]), None, shown, edges)
     missing, known = values.known == 0, pc.fill_null(pa.array(values.known).take(places), 0)
     if function == "COUNT":
         return {"known": known}

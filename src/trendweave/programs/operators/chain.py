@@ -38,7 +38,6 @@ from trendweave.programs.program import (
     Step,
     Steps,
     TimeCut,
-    Work,
 )
 from trendweave.programs.situated import InSituations, SituatedSteps
 from trendweave.programs.trends.bound import BoundTrends
@@ -355,10 +354,6 @@ class ChainedRows(Program):
         return ("chain", self.text, *(fact for stage in self.stages for fact in stage.program.facts))
 
     @property
-    def work(self) -> Work:
-        return self._first.work
-
-    @property
     def moment(self) -> pa.DataType:
         return self._first.moment
 
@@ -421,11 +416,9 @@ class ChainedRows(Program):
         return self._first.adopt(rows)
 
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
-        return self._first.compute(rows, scope) if self._alone else self.go_on(self._first.compute(rows), scope)
-
-    def go_on(self, output: Output, scope: Scope = EVERYTHING) -> Output:
-        """Result rows, of rows of the first operator."""
-        before = self._first
+        if self._alone:
+            return self._first.compute(rows, scope)
+        before, output = self._first, self._first.compute(rows)
         for number, stage in enumerate(self.stages[1:], 2):
             found = pa.Table.from_batches(output.batches, before.schema)
             last = number == len(self.stages)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
+from trendweave.gpu.card import find_card, memory_told
+from trendweave.gpu.windows import fold_windows
 from trendweave.kernel_cache.kernel import Kernel, load_text
 from trendweave.kernels.columns import read_only
 from trendweave.programs.operators.measured import LEAST, MOST
@@ -62,10 +64,14 @@ def _load_fold(what: str) -> Kernel:
 
 
 def fold_between(
-    what: Literal["sum", "least", "most"], values: np.ndarray, low: np.ndarray, high: np.ndarray
+    what: Literal["sum", "least", "most"], values: np.ndarray, low: np.ndarray, high: np.ndarray, device: str = "cpu"
 ) -> np.ndarray:
     """The sum of floats, or the least or the largest of int64 values, over low[i] <= place < high[i]. No window is
     empty, and both ends ascend."""
+    if device == "gpu":
+        card = find_card()
+        with memory_told(card):
+            return card.get(fold_windows(card, what, *map(card.put, (values, low, high))))
     results = np.empty(low.size, values.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         _load_fold(what)(read_only(values), read_only(low), read_only(high), np.empty_like(values), results)
@@ -104,10 +110,10 @@ class Sums:
         with np.errstate(over="ignore", invalid="ignore"):
             return carry(np.add.reduceat(self.parts, starts, axis=1))
 
-    def between(self, low: np.ndarray, high: np.ndarray) -> Sums:
+    def between(self, low: np.ndarray, high: np.ndarray, device: str = "cpu") -> Sums:
         """The sums over low[i] <= place < high[i]; both ends ascend, and no window is empty."""
         if self.parts.dtype == np.float64:
-            return Sums(fold_between("sum", np.ascontiguousarray(self.parts[0]), low, high)[None])
+            return Sums(fold_between("sum", np.ascontiguousarray(self.parts[0]), low, high, device)[None])
         return carry(np.stack([count_between(part, low, high) for part in self.parts]))
 
     def times(self, counts: np.ndarray) -> Sums:
@@ -132,25 +138,6 @@ class Sums:
 def sums_of(values: np.ndarray) -> Sums:
     """Each value as a sum."""
     return Sums(values[None] if values.dtype == np.float64 else np.stack([values & _LOWER, values >> 32]))
-
-
-def sum_between(
-    values: np.ndarray, low: np.ndarray, high: np.ndarray, add: Callable[[np.ndarray], np.ndarray] | None = None
-) -> Sums:
-    """The sums of values over low[i] <= place < high[i]; both ends ascend, and no window is empty. `add` adds up whole
-    numbers where 64 bits hold all sums."""
-    if values.dtype != np.float64:
-        longest = int((high - low).max(initial=0))
-        largest = max(-int(values.min(initial=0)), int(values.max(initial=0)))
-        if largest * longest < 2**63:  # differences of totals are right even where totals have wrapped around
-            return Sums((count_between(values, low, high) if add is None else add(values))[None])
-    return sums_of(values).between(low, high)
-
-
-def sums_of_words(words: np.ndarray) -> Sums:
-    """Whole numbers of two words, as `Sums.words` writes them."""
-    lower, upper = words[:, 0], words[:, 1]
-    return Sums(np.stack([lower & _LOWER, (upper << 32) | (lower >> 32 & _LOWER)]))
 
 
 def no_sums(size: int, of_floats: bool) -> Sums:

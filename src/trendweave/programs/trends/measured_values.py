@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -158,7 +159,7 @@ def _find_spread(values: np.ndarray, valid: np.ndarray | None) -> tuple[Centre, 
 
 
 def measure_values(
-    plan: Plan, preparation: Preparation, table: pa.Table, *, all_rows: bool = True, apart: bool = False
+    plan: Plan, preparation: Preparation, table: pa.Table, *, all_rows: bool = True, masks: Sequence[int] = ()
 ) -> Measured:
     """What the aggregates of a plan ask of kernels.
 
@@ -167,12 +168,13 @@ def measure_values(
         preparation: Names the column of each aggregate.
         table: Prepared rows.
         all_rows: Whether there are no others; else a column without NULLs may have some there.
-        apart: Whether each aggregate of the plan asks for numbers of its own; else each number is asked for once.
+        masks: Per aggregate, what it is over, as kernels are told; without any, its variable.
 
     Returns:
-        The questions, and how answers are read.
+        The questions, each once, and how answers are read.
     """
     bits = {variable.name: 1 << index for index, variable in enumerate(plan.variables)}
+    masks = masks or [bits.get(column.variable or "", 0) for column in plan.aggregates]
     aggregates: list[Aggregate] = []
     readers: list[tuple[Reading, tuple[int, ...]]] = []
     numbers: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
@@ -181,21 +183,21 @@ def measure_values(
     asked: dict[tuple[object, ...], int] = {}
 
     def ask(
-        kind: str, variable: str, name: str | None, values: np.ndarray | None = None, valid: np.ndarray | None = None
+        kind: str, mask: int, name: str | None, values: np.ndarray | None = None, valid: np.ndarray | None = None
     ) -> int:
         if kind == Measure.COUNT and valid is None and all_rows:
             name = None
-        number = asked.setdefault((kind, variable, name, len(readers) if apart else None), len(aggregates))
+        number = asked.setdefault((kind, mask, name), len(aggregates))
         if number == len(aggregates):
-            aggregates.append(Aggregate(kind, bits[variable], values, valid))
+            aggregates.append(Aggregate(kind, mask, values, valid))
         return number
 
-    for column, name in zip(plan.aggregates, preparation.values, strict=True):
+    for column, name, mask in zip(plan.aggregates, preparation.values, masks, strict=True):
         if column.variable is None:
             readers.append(("trends", ()))
             continue
         if name is None:
-            readers.append(("count", (ask(Measure.COUNT, column.variable, None),)))
+            readers.append(("count", (ask(Measure.COUNT, mask, None),)))
             continue
         if column.distinct:
             readers.append(("distinct", ()))
@@ -205,24 +207,24 @@ def measure_values(
         values, valid = numbers[name]
         if column.function in ("MIN", "MAX"):
             extreme: Merging = "min" if column.function == "MIN" else "max"
-            readers.append((extreme, (ask(extreme, column.variable, name, values, valid),)))
+            readers.append((extreme, (ask(extreme, mask, name, values, valid),)))
             continue
         if column.function in ("STDDEV", "VARIANCE"):
             if name not in spreads:
                 spreads[name] = _find_spread(values, valid)
             centre, distances, squares = spreads[name]
-            first = ask(Measure.SUM, column.variable, f"{name} distance", distances, valid)
-            second = ask(Measure.SUM, column.variable, f"{name} square", squares, valid)
-            third = ask(Measure.COUNT, column.variable, name, None, valid)
+            first = ask(Measure.SUM, mask, f"{name} distance", distances, valid)
+            second = ask(Measure.SUM, mask, f"{name} square", squares, valid)
+            third = ask(Measure.COUNT, mask, name, None, valid)
             readers.append(("variance", (first, second, third)))
             centres[first] = centre
             continue
         # Averages of whole numbers are divided once, from exact sums. Those of floats have counted first: so their
         # numbers lie in saved states.
         averages = column.function == "AVG" and values.dtype == np.float64
-        counted = ask(Measure.COUNT, column.variable, name, None, valid) if averages else None
-        place = ask(Measure.SUM, column.variable, name, values, valid)
+        counted = ask(Measure.COUNT, mask, name, None, valid) if averages else None
+        place = ask(Measure.SUM, mask, name, values, valid)
         if counted is None:
-            counted = ask(Measure.COUNT, column.variable, name, None, valid)
+            counted = ask(Measure.COUNT, mask, name, None, valid)
         readers.append(("avg" if averages else "sum", (place, counted)))
     return Measured(aggregates, readers, centres)

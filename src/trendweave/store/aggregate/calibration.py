@@ -9,10 +9,10 @@ import numpy as np
 
 from trendweave.programs.operators.measured import is_measured
 from trendweave.store.aggregate.costs import Costs
-from trendweave.store.aggregate.nodes import add_up, walk
+from trendweave.store.aggregate.question import Windows
 from trendweave.store.aggregate.rows import GroupRows, fold
 from trendweave.store.aggregate.run import group_files
-from trendweave.store.aggregate.windows import Windows
+from trendweave.store.aggregate.tree import add_up, walk
 from trendweave.store.snapshot import Snapshot
 
 #: Rows that are read to measure.

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from trendweave.programs.operators.measured import join_measured
 from trendweave.programs.operators.partials import Partials, merge, nothing, summarise
-from trendweave.store.aggregate.nodes import column_part, walk
+from trendweave.store.aggregate.question import Windows
 from trendweave.store.aggregate.rows import GroupRows, Rows
 from trendweave.store.aggregate.run import Question, Using, check_using, finish, group_files
-from trendweave.store.aggregate.windows import Windows
+from trendweave.store.aggregate.tree import column_part, walk
 
 if TYPE_CHECKING:
     from trendweave.store.snapshot import Snapshot

@@ -1,9 +1,13 @@
-"""Rows of row groups, folded into slices."""
+"""Rows of row groups, folded into slices; where blocks of a row group were taken whole from the tree, only the
+others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +18,15 @@ from trendweave.kernels.sorting import order_by_time
 from trendweave.programs.operators.measured import Measured, is_measured, measure
 from trendweave.programs.operators.partials import Partials, choose, summarise
 from trendweave.rows.times import TimeType, as_steps, check_edges, has_time
-from trendweave.store.aggregate.windows import Windows
+from trendweave.store.aggregate.question import Windows
 from trendweave.store.index.light import in_time_order
 from trendweave.store.kernels.cutting import cut_slices
 from trendweave.store.layout.files import DataFile
 from trendweave.store.layout.reading import OpenFiles, RowReader
+
+if TYPE_CHECKING:
+    from trendweave.store.snapshot import Snapshot
+
 
 #: Rows that are read at once, or one row group.
 _ROWS = 1 << 20
@@ -192,3 +200,54 @@ def fold_by_key(
     starts = np.flatnonzero(np.concatenate(([True], changes, [True]))) if times.size else np.zeros(1, np.int64)
     found = summarise(times, [column.take(order) for column in rows.columns], starts, slices[starts[:-1]])
     return replace(found, group=own[starts[:-1]])
+
+
+@dataclass(frozen=True)
+class Membership:
+    """Blocks that are read, of row groups that have others as well. Blocks of one row group share no moment.
+
+    Attributes:
+        number: The row group of each.
+        first: When they begin, in order of row group and time.
+        last: When they end.
+    """
+
+    number: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+
+    @classmethod
+    def of(cls, store: Snapshot, read: np.ndarray) -> Membership:
+        """For blocks that are read."""
+        blocks = store.blocks
+        total = np.bincount(blocks.number, minlength=store.groups.file.size)
+        own = np.bincount(blocks.number[read], minlength=total.size)
+        partly = read[own[blocks.number[read]] < total[blocks.number[read]]]
+        order = partly[np.lexsort((blocks.first[partly], blocks.number[partly]))]
+        return cls(blocks.number[order], blocks.first[order], blocks.last[order])
+
+    def find(self, rows: Rows) -> tuple[Rows, tuple[np.ndarray, np.ndarray] | None]:
+        """The rows, and where those begin and end that belong to blocks that are read; None where all do.
+
+        Args:
+            rows: Of some row groups.
+
+        Returns:
+            The rows in order of time inside each row group, unless all of them are wanted.
+        """
+        if not self.number.size or not rows.times.size:
+            return rows, None
+        rows = rows.sorted_by_group()
+        edges = np.flatnonzero(np.concatenate(([True], rows.groups[1:] != rows.groups[:-1], [True])))
+        begins, ends = [], []
+        for begin, end in pairwise(edges.tolist()):
+            group = rows.groups[begin]
+            low, high = np.searchsorted(self.number, group), np.searchsorted(self.number, group, "right")
+            if low == high:
+                begins.append(np.array([begin]))
+                ends.append(np.array([end]))
+                continue
+            times = rows.times[begin:end]
+            begins.append(begin + np.searchsorted(times, self.first[low:high]))
+            ends.append(begin + np.searchsorted(times, self.last[low:high], "right"))
+        return rows, (np.concatenate(begins), np.concatenate(ends))

@@ -12,15 +12,11 @@ import pyarrow as pa
 from trendweave.errors import OptionError, Problem
 from trendweave.programs.operators.partials import Partials, merge
 from trendweave.rows.times import check_edges
-from trendweave.store.aggregate.answers import write_answer
+from trendweave.store.aggregate.answers import Groups, write_answer, write_groups
 from trendweave.store.aggregate.costs import Costs
-from trendweave.store.aggregate.grouped_answers import write_groups
-from trendweave.store.aggregate.groups import Groups
-from trendweave.store.aggregate.membership import Membership
-from trendweave.store.aggregate.nodes import Bounds, Walk, add_up, walk
-from trendweave.store.aggregate.question import Wanted
-from trendweave.store.aggregate.rows import GroupRows, Rows, fold, fold_by_key, keep_stretches
-from trendweave.store.aggregate.windows import Windows
+from trendweave.store.aggregate.question import Wanted, Windows
+from trendweave.store.aggregate.rows import GroupRows, Membership, Rows, fold, fold_by_key, keep_stretches
+from trendweave.store.aggregate.tree import Bounds, Walk, add_up, walk
 from trendweave.store.layout.files import DataFile
 
 if TYPE_CHECKING:

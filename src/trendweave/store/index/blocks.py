@@ -15,11 +15,10 @@ import pyarrow as pa
 from trendweave.programs.operators.measured import NAN_CODE, codes_of, is_float, is_measured, is_text, measure
 from trendweave.programs.operators.sums import Sums, join_sums, no_sums, sums_of
 from trendweave.rows.times import TimeType
-from trendweave.store.index.array_file import DamagedIndex
-from trendweave.store.index.footers import FileGroups
-from trendweave.store.index.light_index import LightIndex, NumberColumn
-from trendweave.store.index.ranges import code_ranges
-from trendweave.store.index.texts import compare_texts
+from trendweave.store.index.building import FileGroups
+from trendweave.store.index.files import DamagedIndex
+from trendweave.store.index.light import LightIndex, NumberColumn, compare_texts
+from trendweave.store.index.secondary import code_ranges
 
 Dropped = Callable[[int, DamagedIndex], None]
 

@@ -1,8 +1,13 @@
-"""Data files: where each one is, what its folders say, and how a changed one is told from the one that was indexed."""
+"""Data files: where each one is, what its folders say, and how a changed one is told from the one that was indexed.
+
+One schema holds for all of them: columns that were added later are NULL before, numbers may have become wider. What
+was said when the store was made (columns, keys, layout) lies beside the data.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import posixpath
 import re
 from collections.abc import Iterable
@@ -136,3 +141,132 @@ def not_parquet(file: DataFile, why: object) -> DataError:
     """The error of a file that cannot be read."""
     hint = "remove it from the folder, or rename it to begin with an underscore"
     return DataError([Problem("TW331", f"{file.name} cannot be read: {why}", hint)])
+
+
+_t = pa.types
+
+
+def unite(schemas: Iterable[tuple[str, pa.Schema]]) -> pa.Schema:
+    """The columns of all files, in the order in which they are met.
+
+    Args:
+        schemas: Names of files and what is in them.
+
+    Raises:
+        DataError: A column has types that do not go together; the error names the file.
+    """
+    columns: dict[str, pa.DataType] = {}
+    seen: set[bytes] = set()
+    for file, schema in schemas:
+        written = schema.serialize().to_pybytes()
+        if written in seen:
+            continue
+        seen.add(written)
+        for field in schema:
+            kind = plain_type(field.type)
+            known = columns.get(field.name)
+            wider = kind if known is None else wider_type(known, kind)
+            if wider is None:
+                message = f"the column {field.name} is {kind} in {file}, and {known} in other files"
+                raise DataError([Problem("TW332", message, "give a column one type in all files")])
+            columns[field.name] = wider
+    return pa.schema(columns)
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type in which values are read: dictionaries and views as what they hold."""
+    if _t.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain_type(kind.storage_type)
+    if _t.is_large_string(kind) or _t.is_string_view(kind):
+        return pa.string()
+    if _t.is_large_binary(kind) or kind == pa.binary_view():
+        return pa.binary()
+    return kind
+
+
+def wider_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """A type that holds the values of both, exactly; None where there is none that people expect."""
+    if one == other or _t.is_null(other):
+        return one
+    if _t.is_null(one):
+        return other
+    if _t.is_integer(one) and _t.is_integer(other) and _t.is_signed_integer(one) == _t.is_signed_integer(other):
+        return max(one, other, key=lambda kind: kind.bit_width)
+    if _t.is_floating(one) and _t.is_floating(other):
+        return max(one, other, key=lambda kind: kind.bit_width)
+    for whole, real in ((one, other), (other, one)):
+        if _t.is_integer(whole) and whole.bit_width <= 32 and _t.is_float64(real):
+            return real
+    if _t.is_timestamp(one) and _t.is_timestamp(other) and one.tz == other.tz:
+        units = ("s", "ms", "us", "ns")
+        return pa.timestamp(max(one.unit, other.unit, key=units.index), one.tz)
+    if _t.is_decimal(one) and _t.is_decimal(other) and one.scale == other.scale:
+        return max(one, other, key=lambda kind: kind.precision)
+    return None
+
+
+_FILE = f"{OWN_FOLDER}/store.json"
+VERSION = 1
+#: Rows of a row group: the smallest piece that is read.
+GROUP_ROWS = 16_384
+#: Files that events are dealt out to by their keys.
+BUCKETS = 8
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """How a store is laid out.
+
+    Attributes:
+        schema: The columns that it was made with; others may have been added since.
+        time: The column of the time.
+        type: The column of the type, or None.
+        keys: The columns that bring events together; events with the same keys lie in one bucket.
+        index: Columns that entries are sorted by.
+        buckets: How many there are.
+        group_rows: How many rows a row group has.
+    """
+
+    schema: pa.Schema
+    time: str
+    type: str | None = None
+    keys: tuple[str, ...] = ()
+    index: tuple[str, ...] = ()
+    buckets: int = 1
+    group_rows: int = GROUP_ROWS
+
+    def save(self, place: Place) -> bool:
+        """Write it; False where there is one already."""
+        facts = {
+            "version": VERSION,
+            "schema": self.schema.serialize().to_pybytes().hex(),
+            "time": self.time,
+            "type": self.type,
+            "keys": self.keys,
+            "index": self.index,
+            "buckets": self.buckets,
+            "group_rows": self.group_rows,
+        }
+        return place.write_once(_FILE, json.dumps(facts, indent=1).encode())
+
+
+def load_declaration(place: Place) -> Declaration | None:
+    """What was said of a folder; None where nothing was.
+
+    Raises:
+        DataError: It cannot be read, or a later version wrote it.
+    """
+    if not place.exists(_FILE):
+        return None
+    try:
+        facts = json.loads(place.read(_FILE))
+        if facts.pop("version") != VERSION:
+            raise ValueError("it is of another version")
+        schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(facts.pop("schema"))))
+        keys, index = tuple(facts.pop("keys")), tuple(facts.pop("index"))
+        return Declaration(schema, keys=keys, index=index, **facts)
+    except (ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        message = f"{place.address}/{_FILE} cannot be read: {error}"
+        raise DataError([Problem("TW331", message, "read the folder with other tools")]) from error

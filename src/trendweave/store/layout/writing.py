@@ -1,9 +1,12 @@
-"""Events into files: dealt out to buckets by their keys, in order of time, in row groups of modest size."""
+"""Events into files: into buckets by their keys, in order of time, in row groups of modest size; and which files of a
+bucket become one.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +18,54 @@ from trendweave.kernels.sorting import order_by_time
 from trendweave.rows.hashing import hash_rows
 from trendweave.rows.times import as_steps, has_time, time_type
 from trendweave.store.layout.commits import staged_name
-from trendweave.store.layout.declaration import Declaration
+from trendweave.store.layout.files import DataFile, Declaration, plain_type, wider_type
 from trendweave.store.layout.places import Place
-from trendweave.store.layout.schemas import plain_type, wider_type
+
+#: A file that has as many rows is left alone, unless its times overlap those of another.
+ENOUGH_ROWS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A file, with its rows and its first and last time; None where it has no event."""
+
+    file: DataFile
+    rows: int
+    first: int | None
+    last: int | None
+
+
+def choose_files(extents: Sequence[Extent], enough: int = ENOUGH_ROWS) -> list[list[DataFile]]:
+    """Files to merge, several at a time. Only those that `append` wrote, as others may be somebody's.
+
+    Args:
+        extents: All files of a store.
+        enough: Small files are merged until they have so many rows.
+    """
+    buckets: dict[tuple[int, int], list[Extent]] = {}
+    for extent in extents:
+        if extent.file.bucket is not None:
+            buckets.setdefault(extent.file.bucket, []).append(extent)
+    chosen = []
+    for _, own in sorted(buckets.items()):
+        chosen += _of_bucket(own, enough)
+    return [files for files in chosen if len(files) > 1]
+
+
+def _of_bucket(extents: list[Extent], enough: int) -> list[list[DataFile]]:
+    groups: list[list[DataFile]] = []
+    rows, reach = 0, None
+    for extent in sorted(extents, key=lambda one: (one.first is not None, one.first, one.file.name)):
+        overlaps = reach is not None and extent.first is not None and extent.first <= reach
+        if groups and (overlaps or rows + extent.rows <= enough):
+            groups[-1].append(extent.file)
+            rows += extent.rows
+        else:
+            groups.append([extent.file])
+            rows = extent.rows
+        if extent.last is not None:
+            reach = extent.last if reach is None else max(reach, extent.last)
+    return groups
 
 
 def fit_columns(table: pa.Table, declared: Declaration, stored: pa.Schema) -> pa.Table:

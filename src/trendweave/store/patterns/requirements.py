@@ -11,16 +11,17 @@ import numpy as np
 
 from trendweave.planning.plan import Plan
 from trendweave.store.event_store import EventStore
-from trendweave.store.patterns.intervals.coarse_map import CoarseMap, make_coarse_map
-from trendweave.store.patterns.intervals.context import Context
-from trendweave.store.patterns.intervals.reach import Reach, find_reach
-from trendweave.store.patterns.intervals.replay_intervals import Pace
-from trendweave.store.patterns.intervals.stretches import NOWHERE, Stretches
-from trendweave.store.patterns.numbering import Numbering, find_numbering
-from trendweave.store.patterns.rewriting.necessary import Necessary, find_condition, find_necessary
-from trendweave.store.patterns.rewriting.possible_blocks import find_possible
-from trendweave.store.patterns.rewriting.terms import Term, find_terms
-from trendweave.store.patterns.sections import Section
+from trendweave.store.patterns.index_hits import Numbering, find_numbering
+from trendweave.store.patterns.intervals import NOWHERE, CoarseMap, Pace, Reach, Stretches, find_reach, make_coarse_map
+from trendweave.store.patterns.rewriting import (
+    Necessary,
+    Term,
+    find_condition,
+    find_necessary,
+    find_possible,
+    find_terms,
+)
+from trendweave.store.patterns.sections import Context, Section
 
 
 @dataclass(frozen=True, slots=True)

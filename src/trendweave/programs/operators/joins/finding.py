@@ -193,15 +193,12 @@ class PairSearch:
         ]
 
     def _choose(self, candidates: Candidates, pairs: int) -> Search:
-        on_card = self.device == "gpu" and bool(self.condition.pairs)
-        band = self.sort_band(candidates) if pairs > _FEW_PAIRS or on_card else None
-        if band is not None and (band.is_narrow or self._test.compiled is None):
-            candidates, pairs = band.candidates, int(pairs * band.share)
-        else:
-            band = None
-        if on_card:
-            return SearchOnCard(candidates, self._test, band, in_loop=True)
-        return Search(candidates, self._test, band, pairs > FEW and self._test.compiled is not None)
+        band, compiled = self.sort_band(candidates) if pairs > _FEW_PAIRS else None, self._test.compiled is not None
+        if band is not None and (band.is_narrow or not compiled):
+            return Search(band.candidates, self._test, band, compiled and int(pairs * band.share) > FEW)
+        if self.device == "gpu" and self.condition.pairs:
+            return SearchOnCard(candidates, self._test, None, in_loop=True)
+        return Search(candidates, self._test, None, compiled and pairs > FEW)
 
     def sort_band(self, candidates: Candidates) -> SortedBand | None:
         """The sorted values of a band; None where there is none, or none of values that can be sorted."""

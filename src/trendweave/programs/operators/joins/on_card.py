@@ -1,5 +1,5 @@
-"""Pairs found on a graphics card: by a scan, or by sorted values. Parts of a condition that have no compiled form are
-asked of those pairs that pass the rest, on the CPU."""
+"""Pairs found on a GPU by a scan. Parts of a condition that have no compiled form are asked of those pairs that pass
+the rest, on the CPU."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from trendweave.gpu.bands import Chunks, find_near, sort_chunks
 from trendweave.gpu.card import Card, find_card, memory_told, refuse_work
 from trendweave.gpu.columns import CardColumn
 from trendweave.gpu.joins import Condition, find_pairs
@@ -34,14 +32,14 @@ class ColumnsOnCard:
         for operand in compiled.operands:
             values = card.put(next(arrays))
             valid = card.put(next(arrays).view(np.uint8)) if operand.nullable else None
-            columns[operand.side, operand.column] = CardColumn(pa.null(), values, valid)
+            columns[operand.side, operand.column] = CardColumn(values, valid)
         self.low, self.high = card.put(candidates.low), card.put(candidates.high)
         self._condition = Condition(compiled, own, columns)
 
     def condition(self, chosen: Any) -> Condition:
         """The condition for some of those that look: a slice, or numbers on the card."""
         columns = {
-            name: CardColumn(column.kind, column.values[chosen], None if column.valid is None else column.valid[chosen])
+            name: CardColumn(column.values[chosen], None if column.valid is None else column.valid[chosen])
             if name[0] == self._condition.probe_side
             else column
             for name, column in self._condition.columns.items()
@@ -55,28 +53,15 @@ class SearchOnCard(Search):
 
     @cached_property
     def _columns(self) -> ColumnsOnCard:
-        found = self.candidates if self.band is None else self.band.candidates
-        return ColumnsOnCard(find_card(), found, self.test)
-
-    @cached_property
-    def _sorted(self) -> Chunks:
-        assert self.band is not None
-        card = find_card()
-        return sort_chunks(card, card.put(self.band.others), 1 << self.band.bits)
+        return ColumnsOnCard(find_card(), self.candidates, self.test)
 
     def _list(self, first: int, last: int, limit: int) -> Sequence[np.ndarray] | None:
         card = find_card()
         with memory_told(card):
-            columns, xp = self._columns, card.xp
-            if self.band is None:
-                # Events whose members lie together look at them in turn.
-                event = first + xp.argsort(columns.low[first:last])
-                pairs = find_pairs(card, columns.condition(event), columns.low[event], columns.high[event], limit)
-            else:
-                event, part = xp.arange(first, last), slice(first, last)
-                bounds = (card.put(bound) for bound in self.band.bounds(first, last))
-                near = columns.condition(part), self._sorted, columns.low[part], columns.high[part]
-                pairs = find_near(card, *near, *bounds)
-            if pairs is None or len(pairs.probe) > limit:
+            columns = self._columns
+            # Events whose members lie together look at them in turn.
+            event = first + card.xp.argsort(columns.low[first:last])
+            pairs = find_pairs(card, columns.condition(event), columns.low[event], columns.high[event], limit)
+            if pairs is None:
                 return None
             return card.get(event[pairs.probe]), card.get(pairs.other)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -24,10 +24,11 @@ from trendweave.programs.operators.ordering import OrderedSide
 from trendweave.programs.operators.windows.edges import Moving, StepSpan
 from trendweave.rows.codes import key_codes, order_codes
 from trendweave.rows.ordering import take_rows
-from trendweave.rows.window_arrays import KeyedTimes
 
 ActiveWindow: TypeAlias = Moving | StepSpan | RowCount
 _LEAST = -(2**63)
+#: Numbers that hold a time and a key are below this.
+_MOST_TIMES = 2**62
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,56 @@ class Candidates:
         return int((self.high - self.low).sum())
 
 
+class KeyedTimes:
+    """The times of a side by place, made ready for searches: keys are moved apart, one behind the other.
+
+    Args:
+        times: The times by place, in order within each key.
+        starts: The first place of each key, and the end of the last.
+    """
+
+    def __init__(self, times: np.ndarray, starts: np.ndarray) -> None:
+        self._times, self._starts = times, starts
+        self._one_key = len(starts) <= 2
+        self._least, self._most = (int(times.min()), int(times.max())) if len(times) else (0, 0)
+        self._apart = self._most - self._least + 2
+        self._numbers = times
+        if not self._one_key and self._apart * len(starts) < _MOST_TIMES:
+            keys = np.searchsorted(starts, np.arange(len(times)), side="right") - 1
+            self._numbers = times - self._least + keys * self._apart
+
+    def find(self, keys: np.ndarray, moments: np.ndarray, after: bool) -> np.ndarray:
+        """The first place of a key at which the time is not before a moment, or is after it; its end if there is none.
+
+        Args:
+            keys: The numbers of keys.
+            moments: Times.
+            after: After the moment, or not before it?
+        """
+        side: Literal["left", "right"] = "right" if after else "left"
+        if self._one_key:
+            return np.searchsorted(self._times, moments, side=side)
+        if self._numbers is self._times:
+            return self._find_by_halving(keys, moments, after)
+        inside = np.minimum(np.maximum(moments, self._least), self._most) - self._least
+        found = np.searchsorted(self._numbers, inside + keys * self._apart, side=side)
+        # Moments before all times and after all times stay with their key.
+        found = np.where(moments < self._least, self._starts[keys], found)
+        return np.where(moments > self._most, self._starts[keys + 1], found)
+
+    def _find_by_halving(self, keys: np.ndarray, moments: np.ndarray, after: bool) -> np.ndarray:
+        """For times so far from each other that no number holds them and a key."""
+        low, high = self._starts[keys], self._starts[keys + 1]
+        for _ in range(len(self._times).bit_length()):
+            middle = (low + high) >> 1
+            time = self._times[np.minimum(middle, len(self._times) - 1)]
+            goes_on = (low < high) & ((time <= moments) if after else (time < moments))
+            stops = (low < high) & ~goes_on
+            low = np.where(goes_on, middle + 1, low)
+            high = np.where(stops, middle, high)
+        return low
+
+
 def look_into(
     events: OrderedSide, other: OrderedSide, window: ActiveWindow, ties: bool
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -65,7 +116,7 @@ def look_into(
         window: The window over it.
         ties: With events of that very moment? Asked of windows that move.
     """
-    times, keys, moments = KeyedTimes(np, other.steps, other.starts), events.key, events.steps
+    times, keys, moments = KeyedTimes(other.steps, other.starts), events.key, events.steps
     if isinstance(window, RowCount):
         first, before = other.starts[keys], other.before[keys]
         seen = times.find(keys, moments, after=True) - first + before

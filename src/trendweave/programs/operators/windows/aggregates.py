@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +10,6 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.expressions.arrow.values import join_chunks
-from trendweave.gpu.card import Card, find_card, memory_told
-from trendweave.gpu.windows import Stretches, count_flags, extremes, ordered_codes, put_stretches, sum_floats, sum_whole
 from trendweave.programs.operators.measured import (
     LEAST,
     MOST,
@@ -27,102 +23,10 @@ from trendweave.programs.operators.measured import (
 )
 from trendweave.programs.operators.ordering import value_order
 from trendweave.programs.operators.partials import ColumnPart
-from trendweave.programs.operators.sums import Sums, count_between, fold_between, sum_between, sums_of_words
+from trendweave.programs.operators.sums import Sums, count_between, fold_between, sums_of
 from trendweave.programs.operators.windows.edges import WindowEdges
 from trendweave.results.types import DIGITS
-
-#: Brings what stands for rows into the order of places.
-Arrange: TypeAlias = Callable[[np.ndarray], np.ndarray]
-
-
-class MovingHere:
-    """What is computed of values with a place each, over the places of windows, by loops of this process; no window is
-    empty. Values lie where they are computed: in arrays of `xp`."""
-
-    xp: Any = np
-
-    def __init__(self, edges: WindowEdges) -> None:
-        self._edges = edges
-        self._low, self._high = edges.low, edges.high
-
-    def put(self, values: Any) -> Any:
-        """Values where they are computed."""
-        return values
-
-    def lengths(self) -> np.ndarray:
-        """How many places each window has."""
-        return self._high - self._low
-
-    def count(self, flags: Any) -> np.ndarray:
-        """How many flags are set in each window, or the sums of whole numbers that 64 bits hold."""
-        total = np.zeros(flags.size + 1, np.int64)
-        np.cumsum(flags, out=total[1:])
-        return self._edges.last(total[1:]) - self._edges.first(total[:-1])
-
-    def sum(self, values: Any) -> Sums:
-        """Sums of floats, or of whole numbers."""
-        return sum_between(values, self._low, self._high, self.count)
-
-    def codes(self, values: Any) -> Any:
-        """Floats as int64 numbers of the same order."""
-        return codes_of(values)
-
-    def extreme(self, codes: Any, largest: bool) -> np.ndarray:
-        """The smallest or the largest int64 number of each window."""
-        return fold_between("most" if largest else "least", codes, self._low, self._high)
-
-
-class MovingOnCard(MovingHere):
-    """The same on a GPU. Values that lie in this process are put there."""
-
-    def __init__(self, card: Card, stretches: Stretches) -> None:
-        self._card, self._stretches, self.xp = card, stretches, card.xp
-
-    def put(self, values: Any) -> Any:
-        return self._card.put(values) if type(values) is np.ndarray else values
-
-    def lengths(self) -> np.ndarray:
-        return self._card.get(self._stretches.lengths(self._card))
-
-    def count(self, flags: Any) -> np.ndarray:
-        with memory_told(self._card):
-            return self._card.get(count_flags(self._card, self.put(flags).astype(np.uint8), self._stretches))
-
-    def sum(self, values: Any) -> Sums:
-        card, stretches = self._card, self._stretches
-        with memory_told(card):
-            values = self.put(values)
-            if values.dtype.kind != "f":
-                return sums_of_words(card.get(sum_whole(card, values.astype(np.int64), None, stretches)))
-            found = sum_floats(card, values, None, stretches)
-            if found is not None:
-                return Sums(card.get(found)[None])
-            # Floats too far apart for whole numbers of two words.
-            low, high = (card.get(ends) for ends in stretches.ends(card))
-        order = np.lexsort((high, low))
-        sums = np.empty(low.size)
-        sums[order] = fold_between("sum", card.get(values).astype(np.float64), low[order], high[order])
-        return Sums(sums[None])
-
-    def codes(self, values: Any) -> Any:
-        return ordered_codes(self._card, self.put(values))
-
-    def extreme(self, codes: Any, largest: bool) -> np.ndarray:
-        with memory_told(self._card):
-            return self._card.get(extremes(self._card, self.put(codes), self._stretches, largest))
-
-
-def moving(device: str, edges: WindowEdges) -> MovingHere:
-    """What computes windows on a device.
-
-    Raises:
-        ExecutionError: There is no card, and one is asked for.
-    """
-    if device != "gpu":
-        return MovingHere(edges)
-    card = find_card()
-    with memory_told(card):
-        return MovingOnCard(card, put_stretches(card, edges.low, edges.high))
+from trendweave.rows.ordering import take_rows
 
 
 def write_aggregate(function: str, result: pa.DataType, column: MeasuredColumn | SlicedColumn, shown: str) -> pa.Array:
@@ -164,56 +68,64 @@ def write_aggregate(function: str, result: pa.DataType, column: MeasuredColumn |
 
 
 class MeasuredColumn:
-    """Values in order, as numbers of 64 bits, where windows are computed.
+    """Values in order, as numbers of 64 bits; no window is empty.
 
     Args:
         kind: The type of the column.
         values: Any number where a value is NULL.
         valid: Which values are not NULL; None where all are.
-        moving: What computes windows.
+        edges: The windows.
+        device: What computes sums of floats, and extremes.
     """
 
-    def __init__(self, kind: pa.DataType, values: Any, valid: Any | None, moving: MovingHere) -> None:
-        self.kind, self._values, self._valid, self._moving = kind, values, valid, moving
+    def __init__(
+        self, kind: pa.DataType, values: np.ndarray, valid: np.ndarray | None, edges: WindowEdges, device: str
+    ) -> None:
+        self.kind, self._values, self._valid, self._edges, self._device = kind, values, valid, edges, device
         self.may_be_missing = valid is not None
 
     @cached_property
     def known(self) -> np.ndarray:
-        return self._moving.lengths() if self._valid is None else self._moving.count(self._valid)
+        return self._edges.high - self._edges.low if self._valid is None else self._edges.count(self._valid)
 
     @cached_property
     def sums(self) -> Sums:
-        return self._moving.sum(self._or(self._values, 0))
+        values, edges = self._or(self._values, 0), self._edges
+        if values.dtype != np.float64:
+            longest = int((edges.high - edges.low).max(initial=0))
+            largest = max(-int(values.min(initial=0)), int(values.max(initial=0)))
+            if largest * longest < 2**63:  # differences of totals are right even where totals have wrapped around
+                return Sums(edges.count(values)[None])
+        return sums_of(values).between(edges.low, edges.high, self._device)
 
     def extreme(self, largest: bool, missing: np.ndarray) -> pa.Array:
         """The smallest or the largest value of each window that has one. NaN is above all numbers: the largest value
         where there is one, and the smallest where there is no other."""
-        floats = is_float(self.kind)
-        codes = self._moving.codes(self._values) if floats else self._values
-        found = self._moving.extreme(self._or(codes, LEAST if largest else MOST), largest)
-        return as_column(values_of(np.where(missing, 0, found), floats), self.kind, missing)
+        found = self._fold(codes_of(self._values), largest)
+        return as_column(values_of(np.where(missing, 0, found), is_float(self.kind)), self.kind, missing)
 
-    def _or(self, values: Any, otherwise: int) -> Any:
-        if self._valid is None:
-            return values
-        moving = self._moving
-        return moving.xp.where(moving.put(self._valid), moving.put(values), values.dtype.type(otherwise))
+    def _fold(self, codes: np.ndarray, largest: bool) -> np.ndarray:
+        codes = self._or(codes, LEAST if largest else MOST)
+        return fold_between("most" if largest else "least", codes, self._edges.low, self._edges.high, self._device)
+
+    def _or(self, values: np.ndarray, otherwise: int) -> np.ndarray:
+        return values if self._valid is None else np.where(self._valid, values, values.dtype.type(otherwise))
 
 
 class RankedColumn(MeasuredColumn):
     """A column of which not all values fit 64 bits: texts, and whatever else has an order and no number.
 
     Args:
-        column: As rows came.
-        arrange: Brings values into the order of places.
+        column: In order.
         shown: How it is called in messages.
-        moving: What computes windows.
+        edges: The windows.
+        device: What computes extremes.
     """
 
-    def __init__(self, column: pa.ChunkedArray, arrange: Arrange, shown: str, moving: MovingHere) -> None:
-        valid = arrange(np.asarray(pc.is_valid(column))) if column.null_count else None
-        super().__init__(column.type, None, valid, moving)
-        self._column, self._arrange, self._shown = column, arrange, shown
+    def __init__(self, column: pa.Array, shown: str, edges: WindowEdges, device: str) -> None:
+        valid = np.asarray(pc.is_valid(column)) if column.null_count else None
+        super().__init__(column.type, np.empty(0), valid, edges, device)
+        self._column, self._shown = column, shown
 
     @cached_property
     def sums(self) -> Sums:
@@ -221,24 +133,31 @@ class RankedColumn(MeasuredColumn):
         raise DataError([Problem("TW310", message, "cast it to float64")])
 
     def extreme(self, largest: bool, missing: np.ndarray) -> pa.Array:
-        column = join_chunks(self._column)
-        ranks = value_order(column)
+        ranks = value_order(self._column)
         rows = np.zeros(int(ranks.max(initial=0)) + 1, np.int64)
         known = np.flatnonzero(ranks >= 0)
         rows[ranks[known]] = known
-        codes = self._or(self._arrange(ranks), LEAST if largest else MOST)
-        found = np.where(missing, 0, self._moving.extreme(codes, largest))
-        return column.take(pa.array(rows[found], mask=missing))
+        found = np.where(missing, 0, self._fold(ranks, largest))
+        return self._column.take(pa.array(rows[found], mask=missing))
 
 
-def read_column(column: pa.ChunkedArray, arrange: Arrange, shown: str, moving: MovingHere) -> MeasuredColumn:
-    """A column as windows see it; `shown` is how it is called in messages, and `arrange` brings its values into the
-    order of places."""
+def read_column(
+    column: pa.ChunkedArray, order: np.ndarray | None, shown: str, edges: WindowEdges, device: str = "cpu"
+) -> MeasuredColumn:
+    """A column as windows see it.
+
+    Args:
+        column: As rows came.
+        order: The row at each place; None where rows stand in order.
+        shown: How it is called in messages.
+        edges: The windows.
+        device: What computes them.
+    """
     found = measure(column) if is_measured(column.type) else None
     if found is None:
-        return RankedColumn(column, arrange, shown, moving)
-    valid = None if found.valid is None else arrange(found.valid)
-    return MeasuredColumn(column.type, arrange(found.values), valid, moving)
+        return RankedColumn(join_chunks(column if order is None else take_rows(column, order)), shown, edges, device)
+    found = found if order is None else found.take(order)
+    return MeasuredColumn(column.type, found.values, found.valid, edges, device)
 
 
 class SlicedColumn:

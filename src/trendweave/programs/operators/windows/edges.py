@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.columns import read_only
+from trendweave.kernels.compiling import outer
 from trendweave.planning.operator_plans import RowCount, Window
-from trendweave.programs.operators.kernels.window_edges import find_time_windows
 from trendweave.rows.times import TimeType, as_steps, as_times, check_edges, steps_of
-from trendweave.rows.window_arrays import count_window_edges
 
 #: Rows of a result that would not fit a usual memory.
 MOST_WINDOWS = 1_000_000_000
@@ -51,6 +51,12 @@ class WindowEdges:
         length = int(self.high[0] - self.low[0])
         moved = slice(self.regular.start + length - 1, self.regular.stop + length - 1, self.regular.step)
         return np.ascontiguousarray(values[moved])
+
+    def count(self, values: np.ndarray) -> np.ndarray:
+        """How many flags are set in each window, or the sums of whole numbers that 64 bits hold; no window is empty."""
+        total = np.zeros(values.size + 1, np.int64)
+        np.cumsum(values, out=total[1:])
+        return self.last(total[1:]) - self.first(total[:-1])
 
     def choose(self, chosen: np.ndarray) -> WindowEdges:
         """Some of them."""
@@ -109,12 +115,17 @@ def count_windows(starts: np.ndarray, window: RowCount, skipped: np.ndarray | No
         window: How many events a window has, and how many it moves by.
         skipped: How many events of each key come before its first window.
     """
-    edges = count_window_edges(np, starts, window.rows, window.slide, skipped)
-    regular = None
-    if starts.size == 2:
-        first = int(starts[0]) + (0 if skipped is None else int(skipped[0]))
-        regular = slice(first, first + window.slide * edges[1].size, window.slide)
-    return WindowEdges(*edges, regular=regular)
+    begin = starts[:-1] if skipped is None else starts[:-1] + skipped
+    counts = np.maximum((starts[1:] - begin - window.rows) // window.slide + 1, 0)
+    if counts.size == 1:
+        count, first = int(counts[0]), int(begin[0])
+        regular = slice(first, first + window.slide * count, window.slide)
+        low = np.arange(regular.start, regular.stop, regular.step)
+        return WindowEdges(np.zeros(count, np.int64), low, low + window.rows, regular=regular)
+    key = np.repeat(np.arange(counts.size), counts)
+    number = np.arange(key.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    low = begin[key] + window.slide * number
+    return WindowEdges(key, low, low + window.rows)
 
 
 def time_windows(
@@ -136,6 +147,72 @@ def time_windows(
         check_windows((int(moment.min()), int(moment.max())), moment.size, starts.size - 1, window)
     number, key, low, high = find_time_windows(moment, starts, window.length, window.slide, bounds)
     return WindowEdges(key, low, high, number)
+
+
+@outer
+def _find_time_windows(
+    times: np.ndarray,
+    starts: np.ndarray,
+    length: int,
+    slide: int,
+    least: int,
+    most: int,
+    number: np.ndarray,
+    key: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+) -> int:
+    """Fills the arrays as far as they reach, and counts all windows."""
+    count = 0
+    for own in range(starts.size - 1):
+        first, end = starts[own], starts[own + 1]
+        behind = first
+        window = least
+        while first < end:
+            holding = (times[first] - length) // slide + 1
+            if holding > window:
+                window = holding
+            if window > most:
+                break
+            begin = window * slide
+            if times[first] < begin:
+                first += 1
+                continue
+            if behind < first:
+                behind = first
+            while behind < end and times[behind] < begin + length:
+                behind += 1
+            if count < number.size:
+                number[count], key[count], low[count], high[count] = window, own, first, behind
+            count += 1
+            window += 1
+            while first < end and times[first] < begin + slide:
+                first += 1
+    return count
+
+
+def find_time_windows(
+    times: np.ndarray, starts: np.ndarray, length: int, slide: int, bounds: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers, keys, first rows and ends of the windows `[i * slide, i * slide + length)` that hold a row.
+
+    Args:
+        times: Ascending inside each key; windows around them fit 64 bits.
+        starts: Where the rows of each key begin, and the end of the last.
+        length: In steps.
+        slide: The same.
+        bounds: The first and the last number of the windows that are asked for.
+    """
+    least, most = max(bounds[0], -(2**63)), min(bounds[1], 2**63 - 1)
+    guess = times.size + times.size // 4 + 16
+    while True:
+        number, key, low, high = (np.empty(guess, np.int64) for _ in range(4))
+        count = _find_time_windows(
+            read_only(times), read_only(starts), length, slide, least, most, number, key, low, high
+        )
+        if count <= guess:
+            return number[:count], key[:count], low[:count], high[:count]
+        guess = count
 
 
 def check_windows(between: tuple[int, int], rows: int, keys: int, window: StepSpan) -> None:

@@ -15,7 +15,9 @@ import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.values import join_chunks
 from trendweave.kernels import Rows
-from trendweave.kernels.loops.summaries import any_between, extend, finish
+from trendweave.kernels.loops.fold import any_between
+from trendweave.kernels.loops.summaries import extend, finish
+from trendweave.kernels.numbering import find_starts, list_ranges
 from trendweave.kernels.sorting import stable_order
 from trendweave.planning.folding import plan_folding
 from trendweave.programs.program import FIRST, Carry
@@ -28,7 +30,6 @@ from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.closing import Closing
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import TIME, EncodedRows, encode_rows
-from trendweave.rows.segments import Segments
 from trendweave.rows.times import as_steps, check_edges
 
 #: Stands for the columns of keys where a query has none.
@@ -81,15 +82,6 @@ def number_keys(known: pa.Table | None, found: pa.Table) -> tuple[np.ndarray, pa
     return numbers, pa.concat_tables([known, added]).combine_chunks()
 
 
-@dataclass(frozen=True, slots=True)
-class _Runs:
-    """Rows of one partition in one pane, one run after the other."""
-
-    starts: np.ndarray
-    partition: np.ndarray
-    pane: np.ndarray
-
-
 def fold_rows(measures: Measures, carried: Carried, rows: pa.Table) -> Carried:
     """Add rows to what is carried.
 
@@ -105,70 +97,38 @@ def fold_rows(measures: Measures, carried: Carried, rows: pa.Table) -> Carried:
     segments = measures.find_segments(encoded)
     if not segments.row.size:
         return carried
-    runs = _find_runs(encoded, segments, carried)
-    key_of_run, keys = _number_keys(measures, carried, encoded, runs)
-    tables = np.unique(carried.panes.table_of(runs.pane))
-    earlier = carried.in_tables(tables)
-    which, places, codes = _find_earlier(earlier, runs.pane, key_of_run)
+    # Rows of one partition in one pane, one run after the other.
+    panes, tick = carried.panes, segments.take(encoded.tick)
+    pane, partition = encoded.tick_steps[tick] // panes.length, segments.partition[segments.of_rows()]
+    starts = find_starts(pane, partition)
+    pane, partition = pane[starts], partition[starts]
+    key, keys = _number_keys(measures, carried, encoded, partition)
+    earlier = carried.take(np.unique(pane // panes.per_table).tolist())
+    both_panes, both_keys = np.concatenate([earlier.pane, pane]), np.concatenate([earlier.key, key])
+    order = np.lexsort((both_keys, both_panes))
+    both_panes, both_keys = both_panes[order], both_keys[order]
+    # Where there are two, the run goes on from the earlier summary.
+    first = np.flatnonzero((both_panes[1:] == both_panes[:-1]) & (both_keys[1:] == both_keys[:-1]))
+    known, which = order[first + 1] - earlier.pane.size, np.full(pane.size, -1)
+    which[known] = order[first]
     measured = measures.measure(encoded.table)
     everywhere = np.zeros(segments.row.size, np.int64)
-    kernel_rows = Rows(runs.starts, segments.take(encoded.tick), everywhere, everywhere, segments.letters)
+    kernel_rows = Rows(np.append(starts, segments.row.size), tick, everywhere, everywhere, segments.letters)
     extended = extend(measures.algebra, earlier.summaries, which, kernel_rows, measured.of_rows(segments))
-    infinite = np.logical_or.reduceat(segments.take(find_infinite(measured, encoded.table.num_rows)), runs.starts[:-1])
-    infinite[which >= 0] |= earlier.infinite[which[which >= 0]]
-    order = np.argsort(codes, kind="stable")
-    both = concat_summed([earlier, Summed(runs.pane, key_of_run, infinite, extended)])
-    return carried.with_fresh(tables, both.take(places[order]), keys)
-
-
-def _find_runs(encoded: EncodedRows, segments: Segments, carried: Carried) -> _Runs:
-    pane = carried.panes.of_times(encoded.tick_steps[segments.take(encoded.tick)])
-    partition = segments.partition[segments.of_rows()]
-    begins = np.ones(pane.size, np.bool_)
-    begins[1:] = (pane[1:] != pane[:-1]) | (partition[1:] != partition[:-1])
-    starts = np.flatnonzero(begins)
-    return _Runs(np.append(starts, pane.size), partition[starts], pane[starts])
+    infinite = np.logical_or.reduceat(segments.take(find_infinite(measured, encoded.table.num_rows)), starts)
+    infinite[known] |= earlier.infinite[which[known]]
+    both = concat_summed([earlier, Summed(pane, key, infinite, extended)])
+    return carried.with_summaries(both.take(np.delete(order, first)), keys)
 
 
 def _number_keys(
-    measures: Measures, carried: Carried, encoded: EncodedRows, runs: _Runs
+    measures: Measures, carried: Carried, encoded: EncodedRows, partition: np.ndarray
 ) -> tuple[np.ndarray, pa.Table]:
     """The key of each run, and all keys. A partition without a run is not one of them."""
-    begins = np.ones(runs.partition.size, np.bool_)
-    begins[1:] = runs.partition[1:] != runs.partition[:-1]
-    rows = encoded.partitions.starts[:-1][runs.partition[begins]]
-    found = select_keys(encoded.table, measures.preparation.partition_key, rows)
-    numbers, keys = number_keys(carried.keys, found)
-    return numbers[np.cumsum(begins) - 1], keys
-
-
-def _find_earlier(earlier: Summed, pane: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Per run the number of the earlier summary that it goes on from, or -1; and, of all summaries together with the
-    new ones behind them, the places of those that stay and codes in the order of panes and keys."""
-    width = max(int(earlier.key.max(initial=0)), int(key.max(initial=0))) + 1
-    known, asked = _codes(earlier.pane, pane, earlier.key, key, width)
-    if known.size and known[-1] == known.size - 1:  # no code is missing, so that each stands in its place
-        place = np.minimum(asked, known.size)
-    else:
-        place = np.searchsorted(known, asked)
-    found = np.append(known, -1)[place] == asked
-    which = np.where(found, place, -1)
-    stays = np.arange(known.size)
-    stays[which[found]] = known.size + np.flatnonzero(found)
-    places = np.concatenate([stays, known.size + np.flatnonzero(~found)])
-    return which, places, np.concatenate([known, asked[~found]])
-
-
-def _codes(
-    earlier: np.ndarray, pane: np.ndarray, earlier_key: np.ndarray, key: np.ndarray, width: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers in the order of panes and keys, of earlier summaries and of runs. They count panes that are there, as
-    panes may be far apart."""
-    first, last = int(pane.min()), int(pane.max())
-    if first == last and (not earlier.size or first == earlier[0] == earlier[-1]):
-        return earlier_key, key
-    panes = np.union1d(np.unique(earlier), np.unique(pane))
-    return np.searchsorted(panes, earlier) * width + earlier_key, np.searchsorted(panes, pane) * width + key
+    starts = find_starts(partition)
+    rows = encoded.partitions.starts[:-1][partition[starts]]
+    numbers, keys = number_keys(carried.keys, select_keys(encoded.table, measures.preparation.partition_key, rows))
+    return np.repeat(numbers, np.diff(np.append(starts, partition.size))), keys
 
 
 #: Summaries in windows that are looked at together, about.
@@ -246,13 +206,12 @@ def _find_entries(panes: Panes, summed: Summed, windows: tuple[int, int], at_onc
         yield from _find_entries(panes, summed, (middle + 1, highest), at_once)
         return
     count = last[held] - first[held] + 1
-    row = np.repeat(held, count)
-    window = np.repeat(first[held] - (np.cumsum(count) - count), count) + np.arange(row.size)
+    row, window = np.repeat(held, count), list_ranges(first[held], count)
     if lowest < highest:
         order = np.argsort(window, kind="stable")
         row, window = row[order], window[order]
     key = summed.key[row]
-    begins = np.flatnonzero(np.append(True, (key[1:] != key[:-1]) | (window[1:] != window[:-1])))
+    begins = find_starts(key, window)
     # Summaries of one key in one window lie side by side.
     yield Entries(window[begins], key[begins], row[begins], row[np.append(begins[1:], row.size) - 1] + 1)
 

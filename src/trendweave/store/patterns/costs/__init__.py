@@ -1,1 +1,0 @@
-"""What it costs to read, and which indexes are worth asking."""

@@ -1,1 +1,0 @@
-"""Stretches of time in which trends can lie."""

@@ -1,1 +1,0 @@
-"""What every trend must contain, as conditions that indexes understand."""

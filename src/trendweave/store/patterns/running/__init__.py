@@ -1,1 +1,0 @@
-"""Queries run on what is read of a store."""

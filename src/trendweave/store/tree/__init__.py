@@ -1,1 +1,0 @@
-"""Blocks of all files in one tree, and numbers that are added without an error."""
