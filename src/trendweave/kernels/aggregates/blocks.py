@@ -109,7 +109,8 @@ def find_first(column: np.ndarray, low: np.ndarray, high: np.ndarray, wanted: np
     last, step = low - 1, 1 << int((high - low).max(initial=0)).bit_length()  # the last row that is known to be below
     while step := step >> 1:
         further = last + step
-        below = (further < high) & (column[np.minimum(further, column.size - 1)] < wanted)
+        below = column.take(further, mode="clip") < wanted
+        below &= further < high
         last = np.where(below, further, last)
     return last + 1
 
