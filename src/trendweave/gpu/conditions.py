@@ -49,12 +49,13 @@ _EVERY_PAIR = Compiled((), "", "__device__ bool test() { return true; }")
 
 
 @lru_cache(64)
-def join_text(compiled: Compiled | None, probe_side: str) -> str:
+def join_text(compiled: Compiled | None, probe_side: str, file: str) -> str:
     """Kernels that evaluate a condition on pairs of rows.
 
     Args:
         compiled: The condition; None for one that always holds.
         probe_side: Rows of this side each look for rows of the other one.
+        file: Where they lie.
     """
     compiled = compiled or _EVERY_PAIR
     # Floats are widened when they are loaded, once for many pairs; the condition would widen them for each.
@@ -85,4 +86,4 @@ def join_text(compiled: Compiled | None, probe_side: str) -> str:
         "PAIR_IN_TILE(r, j)": f"test({in_tile})",
         "PAIR(probe, row)": f"test({plain})",
     }
-    return "\n".join([test, *(f"#define {name} {text}" for name, text in macros.items()), cuda_text("joins")])
+    return "\n".join([test, *(f"#define {name} {text}" for name, text in macros.items()), cuda_text(file)])
