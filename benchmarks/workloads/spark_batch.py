@@ -21,7 +21,6 @@ REPEATS = 3
 #: Spark looks at the size of a batch for Python after every row, unless this says that no batch is too large.
 BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 HOUR = 3_600
-BY_ROWS = 'exchange="rows": Spark moves and sorts rows'
 WINDOW = "10 minutes"
 TUMBLING = f"WITHIN {WINDOW} SLIDE {WINDOW}"
 PER_KEY = query(f"RETURN key, COUNT(*) PATTERN SEQ(A+, B) WHERE [key] GROUP-BY key {TUMBLING}")
@@ -49,8 +48,7 @@ def _down_trends(bench: Bench) -> list[ResultRow]:
         "text": lambda: compute(asked.run(events, numbers="text")),
         "float64": lambda: compute(asked.run(events, numbers="float64")),
     }
-    by_rows = {"float64, rows": lambda: compute(asked.run(events, numbers="float64", exchange="rows"))}
-    seconds, peak = bench.timed(calls | by_rows)
+    seconds, peak = bench.timed(calls)
     name = "Q1, 10 min / 10 s, 1k companies"
     exact = 'exact, numbers="text"'
     bench.spark.conf.set(BATCH_BYTES, str(2**31 - 1))
@@ -61,7 +59,6 @@ def _down_trends(bench: Bench) -> list[ResultRow]:
     return [
         share(name, EVENTS, alone, seconds["text"], 0.6, exact),
         share(name, EVENTS, alone, seconds["float64"], 0.8, 'numbers="float64"'),
-        share(name, EVENTS, alone, seconds["float64, rows"], None, f'numbers="float64"; {BY_ROWS}'),
         share(name, EVENTS, larger["floor"], larger["text"], None, f"{exact}; {unchecked}"),
         share(name, EVENTS, larger["floor"], larger["float64"], None, f'numbers="float64"; {unchecked}'),
         memory(name, peak),
@@ -75,13 +72,11 @@ def _sequences_per_key(bench: Bench, name: str, keys: int, visit: int | None) ->
     calls = {
         "floor": lambda: compute(floor(events, ["A", "B"], ["key"])),
         "columns": lambda: compute(PER_KEY.run(events)),
-        "rows": lambda: compute(PER_KEY.run(events, exchange="rows")),
     }
     seconds, peak = bench.timed(calls)
     note = "windows of 10 minutes, one row per key and window"
     return [
         share(name, EVENTS, seconds["floor"], seconds["columns"], 1.0, note),
-        share(name, EVENTS, seconds["floor"], seconds["rows"], None, f"{note}; {BY_ROWS}"),
         memory(name, peak),
     ]
 

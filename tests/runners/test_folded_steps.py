@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as hs
 import trendweave
 from tests.profiles import examples
 from trendweave.errors import DataError, ExecutionError
+from trendweave.programs.carry import StoredTables
 from trendweave.programs.trends.program import TrendAggregates
 from trendweave.runners.incremental import Incremental, State
 
@@ -161,30 +161,17 @@ def test_only_panes_with_new_rows_are_written_again() -> None:
         assert later.carry[name] is one, name
 
 
-class OnlySome(Mapping[str, pa.Table]):
-    """A carry whose tables are not all at hand."""
-
-    def __init__(self, tables: Mapping[str, pa.Table], readable: set[str]) -> None:
-        self._tables, self._readable = tables, readable
-
-    def __getitem__(self, name: str) -> pa.Table:
-        if name in self._tables and name not in self._readable:
-            raise AssertionError(f"{name} is not needed")
-        return self._tables[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tables)
-
-    def __len__(self) -> int:
-        return len(self._tables)
-
-
 def test_tables_that_are_not_needed_are_not_read() -> None:
     asked = engine(SLIDING)
     state, _ = asked.push(asked.start(), table((0, "A"), (2, "A"), (4, "A")), 5)
     names = sorted(name for name in state.carry if not name.endswith("keys"))
     assert len(names) == 3
-    held = replace(state, carry=OnlySome(state.carry, {*state.carry} - {names[0], names[1]}))
+
+    def read(name: str) -> pa.Table:
+        assert name not in names[:2], f"{name} is not needed"
+        return state.carry[name]
+
+    held = replace(state, carry=StoredTables(state.carry, read))
     later, _ = asked.push(held, table((5, "B")), 6 - 1)
     assert set(later.carry) == set(state.carry)
     assert asked.next_due(later) == 6

@@ -16,8 +16,8 @@ import trendweave
 from tests.cli import command
 from tests.cluster.bare_python import make_python
 from trendweave import Package
+from trendweave.runners.shipping.package import list_requirements
 from trendweave.runners.shipping.package_files import fingerprint, own_fingerprint, read_package
-from trendweave.runners.shipping.requirements import list_requirements
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,7 +61,7 @@ for text in ("RETURN COUNT(*) PATTERN A+", "FROM X DEFINE P AS x > 1 RETURN SITU
     trendweave.query(text)
 read_condition("x > 1")
 write_project(Path(sys.argv[3]))
-assert "__global__" in cuda_text("joins")
+assert "__global__" in cuda_text("rows")
 try:
     serve()
 except Failure as failure:

@@ -1,7 +1,8 @@
-"""How rows meet on Spark: which road a query takes, that both count the same, and that nothing is left behind."""
+"""How rows meet on Spark: what is shuffled, what is counted, and that nothing is left behind."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,33 +52,41 @@ def events(spark: SparkSession, table: pa.Table, tmp_path_factory: pytest.TempPa
     return frame_from(spark, table, tmp_path_factory.mktemp("events"))
 
 
-def test_both_roads_give_the_same_rows_and_counts(spark: SparkSession, events: DataFrame, table: pa.Table) -> None:
+def test_packed_columns_give_the_rows_of_a_table_and_counts(
+    spark: SparkSession, events: DataFrame, table: pa.Table
+) -> None:
+    query, metrics = trendweave.query(PER_GROUP), trendweave.Metrics()
+    with settings(spark, rowsAtOnce=7, sql_shuffle_partitions=5):
+        assert_same(query.run(table), query.run(events, metrics=metrics).toArrow())
+    assert metrics.get["peak_rows"] > 10
+
+
+def test_the_option_for_the_shuffle_format_is_deprecated(
+    spark: SparkSession, events: DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
     query = trendweave.query(PER_GROUP)
-    expected = query.run(table)
-    counts = []
-    for road in ("columns", "rows"):
-        metrics = trendweave.Metrics()
-        with settings(spark, rowsAtOnce=7, sql_shuffle_partitions=5):
-            assert_same(expected, query.run(events, exchange=road, metrics=metrics).toArrow())
-        counts.append(metrics.get)
-    assert counts[0] == counts[1]
-    assert counts[0]["peak_rows"] > 10
+    with pytest.warns(DeprecationWarning, match='exchange="rows" has no effect'):
+        query.run(events, exchange="rows").explain()
+    with settings(spark, exchange="rows"), pytest.warns(DeprecationWarning, match='exchange="rows" has no effect'):
+        query.run(events)
+    assert "hashpartitioning(bucket" in capsys.readouterr().out
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        query.run(events, exchange="columns")
 
 
-def test_given_intervals_meet_on_both_roads(spark: SparkSession, tmp_path: Path) -> None:
+def test_given_intervals_meet(spark: SparkSession, tmp_path: Path) -> None:
     rows = [{"start": n, "end": n + 3, "name": "AB"[n % 2], "k": n % 3 or None} for n in range(40)]
     table = pa.Table.from_pylist(rows)
     query = trendweave.query(GIVEN)
     expected = query.run(table)
     assert expected.num_rows > 0
-    for road in ("columns", "rows"):
-        found = query.run(frame_from(spark, table, tmp_path), exchange=road, rows_at_once=3)
-        assert_same(expected, found.toArrow())
+    assert_same(expected, query.run(frame_from(spark, table, tmp_path), rows_at_once=3).toArrow())
 
 
-def test_the_plan_shows_the_road(events: DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
-    for query, road, sorts in ((PER_GROUP, "columns", 0), (PER_GROUP, "rows", 1), (SITUATIONS, "columns", 1)):
-        trendweave.query(query).run(events, type=None if query is SITUATIONS else "type", exchange=road).explain()
+def test_the_plan_shows_what_is_shuffled(events: DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+    for query, sorts in ((PER_GROUP, 0), (SITUATIONS, 1)):
+        trendweave.query(query).run(events, type=None if query is SITUATIONS else "type").explain()
         text = capsys.readouterr().out
         assert text.count("Sort [") == sorts
         assert ("hashpartitioning(bucket" in text) == (sorts == 0)

@@ -54,8 +54,8 @@ def here(text: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("text", "options"),
     [
-        pytest.param(COUNTED, {"exchange": "columns"}, id="columns"),
-        pytest.param(LISTED, {"exchange": "rows"}, id="rows"),
+        pytest.param(COUNTED, {}, id="counted"),
+        pytest.param(LISTED, {}, id="listed"),
         pytest.param(WITHOUT_KEYS, {"chunks": "5 seconds"}, id="chunks of time"),
         pytest.param(SITUATED, {}, id="situations"),
     ],
@@ -68,8 +68,8 @@ def test_rows_of_dataframes(spark: SparkSession, text: str, options: dict[str, A
 @pytest.mark.parametrize(
     ("text", "options"),
     [
-        pytest.param(COUNTED, {"exchange": "columns"}, id="columns"),
-        pytest.param(LISTED, {"exchange": "rows", "order_by": "number"}, id="rows"),
+        pytest.param(COUNTED, {}, id="counted"),
+        pytest.param(LISTED, {"order_by": "number"}, id="listed"),
         pytest.param(WITHOUT_KEYS, {"chunks": "5 seconds"}, id="chunks of time"),
         pytest.param(SITUATED, {}, id="situations"),
         pytest.param("RETURN COUNT(*) PATTERN SEQ(A, Z) WITHIN 6 s SLIDE 3 s", {}, id="nothing found"),

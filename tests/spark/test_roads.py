@@ -1,5 +1,5 @@
-"""Both roads of a batch, forced: rows that Spark moves and sorts, and blobs of columns. Either gives the rows of the
-reference twin, whatever the number of buckets and whether adaptive execution joins them."""
+"""Packed columns in a batch give the rows of the reference twin, whatever the number of buckets and whether adaptive
+execution joins them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-ROADS = ("columns", "rows")
-
 
 @pytest.fixture
 def _small_chunks_and_tasks(spark: SparkSession) -> Iterator[None]:
@@ -40,18 +38,17 @@ def _small_chunks_and_tasks(spark: SparkSession) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_small_chunks_and_tasks")
-@pytest.mark.parametrize("road", ROADS)
-def test_random_queries_on_random_streams(spark: SparkSession, road: str) -> None:
+def test_random_queries_on_random_streams(spark: SparkSession) -> None:
     @given(case=queries_and_streams(empty=False), tasks=hs.sampled_from([1, 2, 5]), joins=hs.booleans())
-    @examples(3)
-    def on_this_road(case: tuple[Query, list[dict]], tasks: int, joins: bool) -> None:
+    @examples(5)
+    def in_buckets(case: tuple[Query, list[dict]], tasks: int, joins: bool) -> None:
         query, events = case
         adaptive = {"sql_adaptive_coalescePartitions_enabled": joins, "sql_shuffle_partitions": tasks}
-        with settings(spark, exchange=road, **adaptive):
+        with settings(spark, **adaptive):
             found = planned(query).run(frame_of(spark, events)).toArrow()
         assert_same_rows(rows(query, events), rows_of(found), text(query))
 
-    on_this_road()
+    in_buckets()
 
 
 @pytest.mark.nightly
@@ -64,7 +61,7 @@ def test_ten_million_keys(spark: SparkSession) -> None:
         F.when((F.col("id") / keys).cast("long") % 2 == 0, "A").otherwise("B").alias("type"),
     )
     query = "RETURN k, COUNT(*) PATTERN SEQ(A+, B) WHERE [k] GROUP-BY k WITHIN 10 s SLIDE 10 s"
-    with settings(spark, exchange="columns", sql_shuffle_partitions=16):
+    with settings(spark, sql_shuffle_partitions=16):
         found = trendweave.query(query).run(events)
         told = found.agg(
             F.count("*"), F.min("count"), F.max("count"), F.min("k"), F.max("k"), F.sum("k").cast("long")

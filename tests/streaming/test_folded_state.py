@@ -19,7 +19,7 @@ from tests.streaming.simulated import SimulatedStream
 from tests.streaming.test_damaged_state import other
 from tests.streaming.test_state_against_reference import END, moved
 from trendweave.errors import DataError
-from trendweave.programs.trends.folded.carried import keep_tables
+from trendweave.programs.carry import keep_tables
 from trendweave.runners.spark.carried_tables import TableState
 from trendweave.runners.spark.stream_state import FOLDED_VERSION, STATE_VERSION, About, check_about
 

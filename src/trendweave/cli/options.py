@@ -278,9 +278,9 @@ class EventOptions(StoreOptions, ComputingOptions):
             help="Where it runs: on Spark, or in this process without a JVM. By default on Spark, if installed."
         ),
     ] = None
-    exchange: Annotated[Exchange | None, typer.Option(help="On Spark: the shuffle format, packed columns or rows.")] = (
-        None
-    )
+    exchange: Annotated[
+        Exchange | None, typer.Option(help="Deprecated: tasks on Spark always shuffle packed columns.")
+    ] = None
     between: Annotated[
         tuple[str, str] | None,
         typer.Option(

@@ -8,6 +8,21 @@ import numpy as np
 _FIRST_ROWS = 8
 
 
+def list_ranges(first: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The numbers of all ranges, one range after the other: so many from each first one on."""
+    ends = np.cumsum(counts)
+    return np.repeat(first - (ends - counts), counts) + np.arange(int(ends[-1]) if ends.size else 0)
+
+
+def find_starts(*columns: np.ndarray) -> np.ndarray:
+    """Where rows begin that have a number which the row before does not have."""
+    begins = np.zeros(columns[0].size, np.bool_)
+    begins[:1] = True
+    for column in columns:
+        begins[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(begins)
+
+
 def number_near(numbers: np.ndarray, known: np.ndarray | None, least: int, most: int) -> np.ndarray:
     """Number int64 numbers of `least` .. `most` by their first rows, from 0 without gaps; NULL is a value of its own.
     Takes four bytes for each number between the two."""

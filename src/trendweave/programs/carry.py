@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +22,46 @@ _METADATA = b"trendweave.carry"
 #: Where version 1 told about itself, before there was one format.
 _VERSION_1 = (b"trendweave.state", b"trendweave.interval_state", b"trendweave.open_runs")
 _PARTS = pa.schema([("name", pa.string()), ("content", pa.large_binary())])
+
+
+class StoredTables(Mapping[str, pa.Table]):
+    """Tables by name, each read when it is first asked for, and the same object from then on."""
+
+    def __init__(self, names: Iterable[str], load: Callable[[str], pa.Table]) -> None:
+        self._load = load
+        self._tables: dict[str, pa.Table | None] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> pa.Table:
+        table = self._tables[name]
+        if table is None:
+            table = self._tables[name] = self._load(name)
+        return table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tables
+
+    def keep(self, names: Iterable[str], others: Carry) -> StoredTables:
+        """Some of the tables, read or not, with others beside them."""
+        kept = StoredTables((), self._load)
+        kept._tables = {name: self._tables[name] for name in names} | dict(others)
+        return kept
+
+    def at_hand(self) -> Carry:
+        """The tables that were read, or are others."""
+        return {name: table for name, table in self._tables.items() if table is not None}
+
+
+def keep_tables(carry: Carry, names: Iterable[str], others: Carry) -> Carry:
+    """Some tables of a carry with others beside them; none of them is read."""
+    if isinstance(carry, StoredTables):
+        return carry.keep(names, others)
+    return {name: carry[name] for name in names} | dict(others)
 
 
 def carry_of(carry: Carry, prefix: str) -> Carry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from functools import cache
 from typing import NoReturn
 
 import numpy as np
@@ -16,6 +17,8 @@ from trendweave.results.types import DIGITS, Numbers, column_type
 
 #: Bits of the longest numbers that Python's own `str` writes, of up to 4,300 digits.
 _MOST_BITS = 14_000
+#: So many numbers, or fewer, are looked at to see whether many are equal.
+_FEW = 1_000
 
 
 def write_aggregate(
@@ -185,7 +188,10 @@ def _write_decimals(values: np.ndarray, unknown: np.ndarray | None) -> pa.Array:
         return pa.array(values, pa.int64(), mask=unknown).cast(pa.string())
     numbers = (values if unknown is None else np.where(unknown, 0, values)).tolist()
     write = str if max(map(int.bit_length, numbers), default=0) <= _MOST_BITS else _write_decimal
-    return pa.array(np.fromiter(map(write, numbers), object, len(numbers)), pa.string(), mask=unknown)
+    some = numbers[:: len(numbers) // _FEW + 1]
+    if 2 * len(set(some)) < len(some):  # many are equal
+        write = cache(write)
+    return pa.array(list(map(write, numbers)), pa.string(), mask=unknown)
 
 
 def _write_decimal(value: int, scale: int = 0) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -88,10 +87,10 @@ def merge(parts: list[Partials]) -> Partials:
     Returns:
         One entry per (window, group), ordered by both.
     """
-    # Small before they are put together, where many entries are of few windows and groups.
-    parts = [_merge_one(part) if part.window.size > _count_cells(part) else part for part in parts]
     if len(parts) == 1:
         return _merge_one(parts[0])
+    # Small before they are put together, where many entries are of few windows and groups.
+    parts = [_merge_one(part) if part.window.size > _count_cells(part) else part for part in parts]
     columns = [_join([part.components[i] for part in parts]) for i in range(len(parts[0].components))]
     window, group = (np.concatenate([getattr(part, name) for part in parts]) for name in ("window", "group"))
     return _merge_one(Partials(window, group, tuple(columns)))
@@ -127,8 +126,11 @@ def _merge_one(part: Partials) -> Partials:
         return part
     lowest, groups = int(part.window.min()), int(part.group.max()) + 1
     place, keys = present_codes((part.window - lowest) * groups + part.group)
-    merged = tuple(_merge_entries(column, place, keys.size) for column in part.components)
-    return Partials(keys // groups + lowest, keys % groups, merged)
+    # COUNT(*) is the number of trends again: what is the same is merged once.
+    which = [(column.kind, *map(id, (column.values, column.known, column.weight))) for column in part.components]
+    different = dict(zip(which, part.components, strict=True))
+    merged = {one: _merge_entries(column, place, keys.size) for one, column in different.items()}
+    return Partials(keys // groups + lowest, keys % groups, tuple(merged[one] for one in which))
 
 
 def _join(components: list[Component]) -> Component:
@@ -155,9 +157,13 @@ def _merge_entries(component: Component, place: np.ndarray, count: int) -> Compo
         return component.take(order)
     if component.kind == "distinct":
         return replace(component, values=_merge_sets(component.values, place, count))
-    known = None if component.known is None else np.bincount(place[component.known], minlength=count) > 0
+    known, values = None, component.values
+    if component.known is not None:
+        all_known = component.known.all()
+        known = np.zeros(count, np.bool_)
+        known[place if all_known else place[component.known]] = True
+        values = values if all_known else np.where(component.known, values, 0)
     if component.kind == "sum":
-        values = component.values if component.known is None else np.where(component.known, component.values, 0)
         weight = None if component.weight is None else exact_sums(place, component.weight, count)
         return Component("sum", exact_sums(place, values, count), known, weight)
     if component.kind == "avg":
@@ -191,15 +197,23 @@ def _merge_averages(component: Component, place: np.ndarray, count: int, known: 
     """Averages weighted by the number of values, which may be beyond any float."""
     assert component.weight is not None
     weight = exact_sums(place, component.weight, count)
-    if component.weight.dtype != object and weight.dtype != object and np.isfinite(component.values).all():
-        totals = _add_at(place, np.where(component.weight != 0, component.values, 0.0) * component.weight, count)
-        assert totals is not None
+    values = np.where(np.asarray(component.weight != 0, np.bool_), component.values, 0.0)
+    if component.weight.dtype != object and weight.dtype != object:
+        with np.errstate(over="ignore", invalid="ignore"):
+            totals = np.bincount(place, values * component.weight, count)
         if np.isfinite(totals).all():
             return Component("avg", totals / np.maximum(weight, 1), known, weight)
-    order = np.argsort(place, kind="stable")
-    cuts = np.searchsorted(place[order], np.arange(1, count))
-    values = [_weigh(component.values[entries], component.weight[entries]) for entries in np.split(order, cuts)]
-    return Component("avg", np.array(values), known, weight)
+    with np.errstate(invalid="ignore"):
+        parts = np.where(np.isfinite(values), values * _find_shares(component.weight, weight, place), values)
+    return Component("avg", np.bincount(place, parts, count), known, weight)
+
+
+def _find_shares(parts: np.ndarray, wholes: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Which part of the whole of its place each number is."""
+    if parts.dtype != object and wholes.dtype != object:
+        return parts / np.maximum(wholes, 1)[place]
+    pairs = zip(parts.tolist(), wholes[place].tolist(), strict=True)
+    return np.array([int(part) / int(whole) if part else 0.0 for part, whole in pairs], np.float64)
 
 
 def _merge_variances(component: Component, place: np.ndarray, count: int, known: np.ndarray | None) -> Component:
@@ -207,11 +221,7 @@ def _merge_variances(component: Component, place: np.ndarray, count: int, known:
     assert component.weight is not None, "a variance has a number of values"
     assert component.mean is not None, "a variance has an average beside it"
     weight = exact_sums(place, component.weight, count)
-    if component.weight.dtype == object or weight.dtype == object:
-        pairs = zip(component.weight.tolist(), weight[place].tolist(), strict=True)
-        share = np.array([int(part) / int(whole) if part else 0.0 for part, whole in pairs], np.float64)
-    else:
-        share = component.weight / np.maximum(weight, 1)[place]
+    share = _find_shares(component.weight, weight, place)
     used = share > 0
     own = np.where(used, component.mean, 0.0)
     mean = np.bincount(place, share * own, minlength=count)
@@ -230,16 +240,6 @@ def _merge_sets(values: np.ndarray, place: np.ndarray, count: int) -> np.ndarray
         sets = [values[entry] for entry in entries]
         merged[number] = sets[0] if len(sets) == 1 else np.unique(np.concatenate(sets))
     return merged
-
-
-def _weigh(values: np.ndarray, weights: np.ndarray) -> float:
-    used = [(float(value), int(weight)) for value, weight in zip(values, weights, strict=True) if weight]
-    if len(used) == 1:
-        return used[0][0]
-    if not used or not all(np.isfinite(value) for value, _ in used):
-        return float(sum(value for value, _ in used))
-    total = sum(weight for _, weight in used)
-    return float(sum((Fraction(value) * weight for value, weight in used), Fraction(0)) / total)
 
 
 def _find_extremes(component: Component, place: np.ndarray, count: int) -> np.ndarray:
@@ -263,10 +263,10 @@ _LOW_BITS = 32
 
 def _add_at(places: np.ndarray, values: np.ndarray, count: int) -> np.ndarray | None:
     """Sums of int64 or float64 values by place; None where a sum of whole numbers does not fit 64 bits."""
-    if values.dtype == np.float64:
-        return np.bincount(places, values, count)
-    if values.size and max(int(values.max()), -int(values.min())) * values.size < 2**53:  # floats hold them all
-        return np.bincount(places, values, count).astype(np.int64)
+    sums = np.zeros(count, values.dtype)
+    if values.dtype == np.float64 or max(int(values.max(initial=0)), -int(values.min(initial=0))) * values.size < 2**63:
+        np.add.at(sums, places, values)
+        return sums
     # Halves apart, as neither sum can pass 64 bits: there are fewer than 2**31 values.
     low, high = np.zeros((2, count), np.int64)
     np.add.at(low, places, values & ((1 << _LOW_BITS) - 1))

@@ -106,6 +106,18 @@ class FoldedOutput:
     counts: np.ndarray
     rows: np.ndarray
 
+    def take(self, chosen: np.ndarray) -> FoldedOutput:
+        """Take some of the trends, by their numbers."""
+        columns = (self.sums, self.counts, self.rows)
+        return FoldedOutput(*(values[chosen] if values.size else values for values in columns))
+
+    def put(self, places: np.ndarray, other: FoldedOutput) -> None:
+        """Set what was folded of some trends."""
+        columns = zip((self.sums, self.counts, self.rows), (other.sums, other.counts, other.rows), strict=True)
+        for values, others in columns:
+            if values.size:
+                values[places] = others
+
 
 @dataclass(frozen=True, slots=True)
 class FoldedTrends:

@@ -77,7 +77,7 @@ class Segments:
             A value per row of the segments; the same array where all rows are there in order.
         """
         in_order = not self.keys and self.lanes is None and self.row.size == per_row.size
-        return per_row if in_order else per_row[self.row]
+        return per_row if in_order else per_row.take(self.row)
 
     def of_rows(self) -> np.ndarray:
         """The segment of each row."""

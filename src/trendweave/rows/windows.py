@@ -67,10 +67,10 @@ class SlidingNumbers:
     lasts: np.ndarray
 
     def first(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
-        return self.firsts[tick]
+        return self.firsts.take(tick)
 
     def last(self, tick: np.ndarray, group: np.ndarray) -> np.ndarray:
-        return self.lasts[tick]
+        return self.lasts.take(tick)
 
     def keys(self, windows: np.ndarray) -> np.ndarray:
         return windows

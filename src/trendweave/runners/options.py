@@ -6,9 +6,9 @@ runs.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from trendweave.devices.names import DEVICES, Device
@@ -44,6 +44,7 @@ from trendweave.runners.option_values import (
     refuse,
     setting_of,
 )
+from trendweave.runners.place import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation, SparkSession
@@ -110,9 +111,7 @@ class Options(TypedDict, total=False):
     chunks: str | None
     """The length of time chunks, such as "2 hours", or "auto" (the default), or "off". Spark batch."""
     exchange: Exchange | None
-    """The shuffle format: "columns" (tasks pack rows into blobs), "rows" (Spark shuffles and sorts rows), or "auto"
-    (the default). The results are the same. Spark batch.
-    """
+    """Deprecated: tasks always shuffle packed columns. Spark batch."""
     rows_at_once: int | str | None
     """Rows that a task computes at once; keys are never split. Spark batch."""
     max_rows_of_a_key: int | str | None
@@ -162,19 +161,6 @@ class Options(TypedDict, total=False):
     """Columns behind `query` with the "version" or "description" of each row's rule, or both. Workloads, every host."""
 
 
-class Place(Enum):
-    """Where a query is asked to run; the value is how an error calls it."""
-
-    RUN = "run()"
-    ITER = "iter()"
-    SCHEMA = "schema()"
-    INCREMENTAL = "incremental()"
-    PUSH = "push()"
-    STORE = "run() on a store"
-    SPARK_BATCH = "run() on a Spark DataFrame"
-    SPARK_STREAM = "run() on a Spark stream"
-
-
 def _as_it_is(name: str, value: Any) -> Any:
     return value
 
@@ -209,6 +195,14 @@ _FINITE = _BATCH | _STORES | {Place.RUN, Place.ITER}
 _NOWHERE = frozenset[Place]()
 
 
+def read_exchange(name: str, value: object) -> Exchange:
+    """Once the shuffle format; packed columns are the only one now."""
+    if (found := read_word(name, value, EXCHANGES)) == "rows":
+        message = 'exchange="rows" has no effect any longer: tasks always shuffle packed columns; leave exchange out'
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+    return found
+
+
 def read_rule_columns(name: str, value: Any) -> tuple[RuleColumn, ...]:
     """Each once, in the order in which they were given."""
     given = (value,) if isinstance(value, str) or not isinstance(value, Iterable) else value
@@ -233,7 +227,7 @@ OPTIONS: dict[str, Option] = {
     "metrics": Option(_FINITE | _STREAMS, workloads=_ALL, operators=frozenset({Place.SPARK_STREAM})),
     "observation": Option(_BATCH, operators=_NOWHERE),
     "chunks": Option(_BATCH, read_chunks, setting=True),
-    "exchange": Option(_BATCH, one_of(EXCHANGES), setting=True),
+    "exchange": Option(_BATCH, read_exchange, setting=True),
     "rows_at_once": Option(_BATCH, read_positive, setting=True),
     "max_rows_of_a_key": Option(_BATCH, read_positive, setting=True),
     "bytes_in_memory": Option(_BATCH, read_positive, setting=True),
@@ -269,7 +263,6 @@ class Settings(Wishes):
     """
 
     chunks: Literal["auto", "off"] | int = "auto"
-    exchange: Exchange = "auto"
     rows_at_once: int = 1_000_000
     max_rows_of_a_key: int = 20_000_000
     bytes_in_memory: int = 192 << 20
@@ -327,7 +320,7 @@ def make_settings(
     if "order_by" in options:
         check_order(named.values())
     observation, metrics = _observers(place, options)
-    apart = (*_OF_LISTS, *_OF_LIMITS, *_OF_TIMES, "metrics", "observation", "device")
+    apart = (*_OF_LISTS, *_OF_LIMITS, *_OF_TIMES, "metrics", "observation", "device", "exchange")
     return Settings(
         **{name: value for name, value in options.items() if name not in apart},
         detection=_find_detection(named, options, asked),

@@ -10,6 +10,8 @@ import numpy as np
 
 from trendweave.kernels.inputs import Rows
 
+FEW_ROWS = 32  # of a segment whose windows are all in one block
+
 
 class Blocks(NamedTuple):
     """One entry per block: rows [row_start, row_end), windows [window, window + lanes); lane i of block b is result
@@ -28,22 +30,35 @@ def find_longest_overlap(first: np.ndarray, last: np.ndarray) -> int:
     return int((last - first).max(initial=0)) + 1
 
 
+def find_span(rows: Rows) -> int:
+    """The largest number of windows of one segment where all segments have few rows; else 1."""
+    counts = np.diff(rows.segment_starts)
+    if counts.max(initial=0) > FEW_ROWS:
+        return 1
+    start, end = rows.segment_starts[:-1][counts > 0], rows.segment_starts[1:][counts > 0]
+    return int((rows.window_last.take(end - 1) - rows.window_first.take(start)).max(initial=0)) + 1
+
+
 def cut_blocks(rows: Rows, most_lanes: int) -> Blocks:
     """All blocks of at most `most_lanes` windows, counted from the first window of each segment."""
-    # Runs of rows of one segment that lie in the same windows, without those in none.
+    # Runs of rows of one segment that lie in the same windows, or in windows of one block, without those in none.
     first, last = rows.window_first, rows.window_last
-    begins = np.zeros(first.size + 1, bool)
-    begins[rows.segment_starts] = True
-    begins = begins[:-1]
-    opens = begins.copy()
-    begins[1:] |= (first[1:] != first[:-1]) | (last[1:] != last[:-1])
-    start = np.flatnonzero(begins)
-    end = np.append(start[1:], first.size)[: start.size]  # of no rows there is none
-    segment = np.flatnonzero(np.diff(rows.segment_starts))[np.cumsum(opens[start]) - 1]
-    first, last = first[start], last[start]
+    segment = np.flatnonzero(np.diff(rows.segment_starts))
+    start, end = rows.segment_starts.take(segment), rows.segment_starts.take(segment + 1)
+    divided = last.take(end - 1) - first.take(start) >= most_lanes
+    if divided.any():
+        begins = np.repeat(divided, end - start)
+        begins[1:] &= (first[1:] != first[:-1]) | (last[1:] != last[:-1])
+        begins[start] = True
+        segment = np.repeat(segment, np.add.reduceat(begins, start, dtype=np.int64))
+        start = np.flatnonzero(begins)
+        end = np.append(start[1:], first.size)
+    first, last = first.take(start), last.take(end - 1)
     inside = first <= last
     if not inside.all():
         segment, start, end, first, last = (column[inside] for column in (segment, start, end, first, last))
+    if not divided.any():
+        return Blocks(segment, start, end, first, last - first + 1, number_results(last - first + 1))
     if most_lanes == 1 and (first == last).all():  # windows that only rows in none come between
         joins = np.zeros(start.size, bool)
         joins[1:] = (segment[1:] == segment[:-1]) & (first[1:] == first[:-1])

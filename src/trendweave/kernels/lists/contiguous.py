@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from trendweave.kernels.lists.folds import Fold, FoldText, Loop, cells_at, load_loop
+from trendweave.kernels.lists.folds import Fold, FoldText, LoadedLoop, cells_at, load_loop
 from trendweave.kernels.loops.text import Text
 
 #: Larger than every row: no end can be reached.
@@ -82,29 +82,28 @@ def _rows_back(text: Text, automaton: Automaton, beyond: str, fresh: list[str]) 
 
 
 @lru_cache(64)
-def write_count(automaton: Automaton, prunes: bool) -> Loop:
+def write_count(automaton: Automaton, prunes: bool) -> LoadedLoop:
     """The loop that counts the trends of each range: floats, exact below 2^53. `w` is how many ways to an end there
     are. `prunes`, where no row is in two ranges: steps and beginnings that lead to no end are taken out."""
-    text, takes = Text(), ("steps", "begins", "low", "high", "counts")
+    text = Text()
     final = ["1.0" if state in automaton.final else "0.0" for state in automaton.states]
-    with text.block_of("count_contiguous", takes):
-        with text.block("for r in range(low.size)"):
-            text.put("heed_stop()", "base, stop, total = low[r], high[r], 0.0")
-            with _rows_back(text, automaton, "0.0", final):
-                with text.block("if bits"):
-                    for t, (source, target) in enumerate(automaton.transitions):
-                        with text.block(f"if bits & {1 << t}"):
-                            text.put(f"w{source} += b{target}", *[f"bits ^= {1 << t} * (b{target} == 0.0)"] * prunes)
-                    text.put(*["steps[row + 1] = bits"] * prunes)
-                text.put("bits = begins[row]")
-                with text.block("if bits"):
-                    for state in automaton.starting:
-                        with text.block(f"if bits & {1 << state}"):
-                            text.put(f"total += w{state}", *[f"bits ^= {1 << state} * (w{state} == 0.0)"] * prunes)
-                    text.put(*["begins[row] = bits"] * prunes)
-            text.put("counts[r] = total")
-        text.put("return 0")
-    return load_loop(text, "count_contiguous", takes)
+    with text.block("for r in range(len(low))"):
+        text.put("heed_stop()", "base, stop, total = low[r], high[r], 0.0")
+        with _rows_back(text, automaton, "0.0", final):
+            with text.block("if bits"):
+                for t, (source, target) in enumerate(automaton.transitions):
+                    with text.block(f"if bits & {1 << t}"):
+                        text.put(f"w{source} += b{target}", *[f"bits ^= {1 << t} * (b{target} == 0.0)"] * prunes)
+                text.put(*["steps[row + 1] = bits"] * prunes)
+            text.put("bits = begins[row]")
+            with text.block("if bits"):
+                for state in automaton.starting:
+                    with text.block(f"if bits & {1 << state}"):
+                        text.put(f"total += w{state}", *[f"bits ^= {1 << state} * (w{state} == 0.0)"] * prunes)
+                text.put(*["begins[row] = bits"] * prunes)
+        text.put("counts[r] = total")
+    text.put("return 0")
+    return load_loop("count_contiguous", text)
 
 
 def _find_ends(text: Text, automaton: Automaton, first: bool, place: str) -> None:
@@ -121,18 +120,17 @@ def _find_ends(text: Text, automaton: Automaton, first: bool, place: str) -> Non
 
 
 @lru_cache(64)
-def write_ends(automaton: Automaton) -> Loop:
+def write_ends(automaton: Automaton) -> LoadedLoop:
     """The loop that finds, per row and state, the first row at which a trend can end that has got there, or NO_END."""
-    text, takes = Text(), ("steps", "ahead")
-    with text.block_of("find_ends", takes):
-        text.put("base, stop = 0, steps.size")
-        _find_ends(text, automaton, first=True, place="row")
-        text.put("return 0")
-    return load_loop(text, "find_ends", takes)
+    text = Text()
+    text.put("base, stop = 0, len(steps)")
+    _find_ends(text, automaton, first=True, place="row")
+    text.put("return 0")
+    return load_loop("find_ends", text)
 
 
 @lru_cache(64)
-def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: tuple[Fold, ...] | None) -> Loop:
+def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: tuple[Fold, ...] | None) -> LoadedLoop:
     """The loop that fills buffers with all trends, by their first rows; it returns how many, 0 when there are no more,
     and `place` is where it stands: the range, the first row (-1: the range is new), the beginnings of it that are left,
     the rows on the path, and whether the last one was just reached.
@@ -143,74 +141,69 @@ def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: 
     """
     text = Text()
     folding = FoldText(text, folds or ())
-    takes = ["steps", "begins", "low", "high", "ends_from", "state", "left", "place"]
-    takes += ["found_range", "found_last", *["ahead"] * looks_ahead, *["until"] * has_until]
-    takes += ["starts", "variables"] if folds is None else [*folding.takes, "stack", "stack_real", "whole", "real"]
-
     save = "place[0], place[1], place[2], place[3], place[4] = r, first, begun, depth, {}"
     stop = "stop = min(high[r], until[first])" if has_until else "stop = high[r]"
-    with text.block_of("walk_contiguous", tuple(takes)):
-        text.put("r, first, begun, depth, arrived = place[0], place[1], place[2], place[3], place[4]", "stop = 0")
-        with text.block("if first >= 0"):
-            text.put(stop)
-        text.put("trends, used = 0, 0", *["starts[0] = 0"] * (folds is None))
-        with text.block("while r < low.size"):
-            with text.block("if first < 0"):
-                text.put("first, depth, begun = low[r], 0, np.int64(begins[low[r]])", stop)
-            with text.block("while first < high[r]"):
-                text.put("heed_stop()")
-                with text.block("if depth == 0"):
-                    with text.block("if begun == 0"):
+    text.put("r, first, begun, depth, arrived = place[0], place[1], place[2], place[3], place[4]", "stop = 0")
+    with text.block("if first >= 0"):
+        text.put(stop)
+    text.put("trends, used = 0, 0", *["starts[0] = 0"] * (folds is None))
+    with text.block("while r < len(low)"):
+        with text.block("if first < 0"):
+            text.put("first, depth, begun = low[r], 0, int64(begins[low[r]])", stop)
+        with text.block("while first < high[r]"):
+            text.put("heed_stop()")
+            with text.block("if depth == 0"):
+                with text.block("if begun == 0"):
+                    text.put("first += 1")
+                    with text.block("while first < high[r] and begins[first] == 0"):
                         text.put("first += 1")
-                        with text.block("while first < high[r] and begins[first] == 0"):
-                            text.put("first += 1")
-                        with text.block("if first < high[r]"):
-                            text.put("begun = np.int64(begins[first])", stop)
+                    with text.block("if first < high[r]"):
+                        text.put("begun = int64(begins[first])", stop)
+                    text.put("continue")
+                text.put("now = 0")
+                with text.block("while not (begun >> now) & 1"):
+                    text.put("now += 1")
+                text.put("begun &= begun - 1")
+                if looks_ahead:
+                    with text.block("if ahead[first, now] >= stop"):
                         text.put("continue")
-                    text.put("now = 0")
-                    with text.block("while not (begun >> now) & 1"):
-                        text.put("now += 1")
-                    text.put("begun &= begun - 1")
-                    if looks_ahead:
-                        with text.block("if ahead[first, now] >= stop"):
-                            text.put("continue")
-                    text.put("depth, arrived = 1, 1", "state[0] = now")
-                    folding.begin(cells_at("stack", "stack_real", "0"))
-                    folding.grow(cells_at("stack", "stack_real", "0"), "first", "VARIABLE[now]")
-                text.put("now = state[depth - 1]")
-                with text.block("if arrived"):
-                    with text.block("if IS_FINAL[now] and first + depth > ends_from[r]"):
-                        full = " or used + depth > variables.size" if folds is None else ""
-                        with text.block(f"if trends == found_range.size{full}"):
-                            text.put(save.format(1), "return trends")
-                        text.put("found_range[trends], found_last[trends] = r, first + depth - 1")
-                        if folds is None:
-                            with text.block("for i in range(depth)"):
-                                text.put("variables[used + i] = VARIABLE[state[i]]")
-                            text.put("used += depth", "starts[trends + 1] = used")
-                        folding.copy(cells_at("stack", "stack_real", "depth - 1"), cells_at("whole", "real", "trends"))
-                        text.put("trends += 1")
-                    text.put("arrived = 0", "left[depth - 1] = 0")
-                    with text.block("if first + depth < stop"):
-                        text.put("left[depth - 1] = steps[first + depth] & LEAVING[now]")
-                text.put("bits = left[depth - 1]")
-                with text.block("if bits == 0"):
-                    text.put("depth -= 1", "continue")
-                text.put("left[depth - 1] = bits & (bits - 1)", "t = FIRST[now]")
-                with text.block("while not (bits >> t) & 1"):
-                    text.put("t += 1")
-                with text.block_if("ahead[first + depth, TARGET[t]] < stop" if looks_ahead else None):
-                    text.put("state[depth] = TARGET[t]")
-                    folding.copy(cells_at("stack", "stack_real", "depth - 1"), cells_at("stack", "stack_real", "depth"))
-                    folding.grow(cells_at("stack", "stack_real", "depth"), "first + depth", "VARIABLE[TARGET[t]]")
-                    text.put("depth += 1", "arrived = 1")
-            text.put("r += 1", "first = -1")
-        text.put(save.format(0), "return trends")
-    return load_loop(text, "walk_contiguous", tuple(takes), automaton.write_tables())
+                text.put("depth, arrived = 1, 1", "state[0] = now")
+                folding.begin(cells_at("stack", "stack_real", "0"))
+                folding.grow(cells_at("stack", "stack_real", "0"), "first", "VARIABLE[now]")
+            text.put("now = state[depth - 1]")
+            with text.block("if arrived"):
+                with text.block("if IS_FINAL[now] and first + depth > ends_from[r]"):
+                    full = " or used + depth > len(variables)" if folds is None else ""
+                    with text.block(f"if trends == len(found_range){full}"):
+                        text.put(save.format(1), "return trends")
+                    text.put("found_range[trends], found_last[trends] = r, first + depth - 1")
+                    if folds is None:
+                        with text.block("for i in range(depth)"):
+                            text.put("variables[used + i] = VARIABLE[state[i]]")
+                        text.put("used += depth", "starts[trends + 1] = used")
+                    folding.copy(cells_at("stack", "stack_real", "depth - 1"), cells_at("whole", "real", "trends"))
+                    text.put("trends += 1")
+                text.put("arrived = 0", "left[depth - 1] = 0")
+                with text.block("if first + depth < stop"):
+                    text.put("left[depth - 1] = steps[first + depth] & LEAVING[now]")
+            text.put("bits = left[depth - 1]")
+            with text.block("if bits == 0"):
+                text.put("depth -= 1", "continue")
+            text.put("left[depth - 1] = bits & (bits - 1)", "t = FIRST[now]")
+            with text.block("while not (bits >> t) & 1"):
+                text.put("t += 1")
+            with text.block_if("ahead[first + depth, TARGET[t]] < stop" if looks_ahead else None):
+                text.put("state[depth] = TARGET[t]")
+                folding.copy(cells_at("stack", "stack_real", "depth - 1"), cells_at("stack", "stack_real", "depth"))
+                folding.grow(cells_at("stack", "stack_real", "depth"), "first + depth", "VARIABLE[TARGET[t]]")
+                text.put("depth += 1", "arrived = 1")
+        text.put("r += 1", "first = -1")
+    text.put(save.format(0), "return trends")
+    return load_loop("walk_contiguous", text, automaton.write_tables())
 
 
 @lru_cache(64)
-def write_take(automaton: Automaton, rule: Rule) -> Loop:
+def write_take(automaton: Automaton, rule: Rule) -> LoadedLoop:
     """The loop that fills buffers with the trends that AFTER MATCH or PER START take: of each beginning that is left
     the one that ends last (or first), and of those the one whose variables have the least numbers, from the first on.
 
@@ -218,41 +211,38 @@ def write_take(automaton: Automaton, rule: Rule) -> Loop:
     Returns as the walk does; `place` is the range and the first row.
     """
     text = Text()
-    takes = ("steps", "begins", "low", "high", "ahead", "place")
-    takes += ("found_range", "found_last", "starts", "variables")
     better, none = ("<", NO_END) if rule.shortest else (">", -1)
-    with text.block_of("take_contiguous", takes):
-        text.put("r, first = place[0], place[1]", "trends, used = 0, 0", "starts[0] = 0")
-        with text.block("while r < low.size"):
-            text.put("base, stop = low[r], high[r]")
-            with text.block("if first < 0"):
-                text.put("first = base")
-                _find_ends(text, automaton, rule.shortest, "row - base")
-            with text.block("while first < stop"):
-                text.put("heed_stop()", f"bits, now, far = begins[first], -1, {none}")
-                for state in automaton.starting:
-                    text.put(f"last = np.int64(ahead[first - base, {state}])")
-                    with text.block(f"if bits & {1 << state} and last {better} far"):
-                        text.put(f"now, far = {state}, last")
-                with text.block("if now < 0"):
-                    text.put("first += 1", "continue")
-                text.put("depth = far - first + 1")
-                with text.block("if trends == found_range.size or used + depth > variables.size"):
-                    text.put("place[0], place[1] = r, first", "return trends")
-                text.put("found_range[trends], found_last[trends] = r, far", "named = -1")
-                with text.block("for i in range(depth)"):
-                    text.put("variables[used + i] = VARIABLE[now]")
-                    if rule.kind in (TO_FIRST, TO_LAST):
-                        once = " and named < 0" if rule.kind == TO_FIRST else ""
-                        with text.block(f"if VARIABLE[now] == {rule.variable}{once}"):
-                            text.put("named = first + i")
-                    with text.block("if first + i < far"):
-                        text.put("row, t = first + i + 1, FIRST[now]")
-                        with text.block("while not (steps[row] >> t) & 1 or ahead[row - base, TARGET[t]] != far"):
-                            text.put("t += 1")
-                        text.put("now = TARGET[t]")
-                text.put("trends += 1", "used += depth", "starts[trends] = used")
-                text.put("first += depth" if rule.kind == PAST_LAST else "first = max(first + 1, named)")
-            text.put("r += 1", "first = -1")
-        text.put("place[0], place[1] = r, first", "return trends")
-    return load_loop(text, "take_contiguous", takes, automaton.write_tables())
+    text.put("r, first = place[0], place[1]", "trends, used = 0, 0", "starts[0] = 0")
+    with text.block("while r < len(low)"):
+        text.put("base, stop = low[r], high[r]")
+        with text.block("if first < 0"):
+            text.put("first = base")
+            _find_ends(text, automaton, rule.shortest, "row - base")
+        with text.block("while first < stop"):
+            text.put("heed_stop()", f"bits, now, far = begins[first], -1, {none}")
+            for state in automaton.starting:
+                text.put(f"last = int64(ahead[first - base, {state}])")
+                with text.block(f"if bits & {1 << state} and last {better} far"):
+                    text.put(f"now, far = {state}, last")
+            with text.block("if now < 0"):
+                text.put("first += 1", "continue")
+            text.put("depth = far - first + 1")
+            with text.block("if trends == len(found_range) or used + depth > len(variables)"):
+                text.put("place[0], place[1] = r, first", "return trends")
+            text.put("found_range[trends], found_last[trends] = r, far", "named = -1")
+            with text.block("for i in range(depth)"):
+                text.put("variables[used + i] = VARIABLE[now]")
+                if rule.kind in (TO_FIRST, TO_LAST):
+                    once = " and named < 0" if rule.kind == TO_FIRST else ""
+                    with text.block(f"if VARIABLE[now] == {rule.variable}{once}"):
+                        text.put("named = first + i")
+                with text.block("if first + i < far"):
+                    text.put("row, t = first + i + 1, FIRST[now]")
+                    with text.block("while not (steps[row] >> t) & 1 or ahead[row - base, TARGET[t]] != far"):
+                        text.put("t += 1")
+                    text.put("now = TARGET[t]")
+            text.put("trends += 1", "used += depth", "starts[trends] = used")
+            text.put("first += depth" if rule.kind == PAST_LAST else "first = max(first + 1, named)")
+        text.put("r += 1", "first = -1")
+    text.put("place[0], place[1] = r, first", "return trends")
+    return load_loop("take_contiguous", text, automaton.write_tables())

@@ -9,22 +9,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from trendweave.kernel_cache.kernel import Kernel, load_text
-from trendweave.kernels.loops.text import Text
+from trendweave.kernels.loops.text import Text, write_loop
 
 COUNT, SUM, LARGEST, FIRST, LAST = range(5)
 #: Sums of whole numbers whose largest possible size is below this are exact in 64 bits.
 _MOST = 1 << 62
-_IMPORTS = "import numpy as np\n\nfrom trendweave.kernels.stopping import heed_stop\n\n\n"
+_IMPORTS = "from numpy import int64\n\nfrom trendweave.kernels.stopping import heed_stop"
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A written loop, and the names of what it takes."""
+    """A written loop, and the names of what it takes: all that its lines read and nothing sets."""
+
+    name: str
+    text: str
+    takes: tuple[str, ...]
+
+    @staticmethod
+    def of(name: str, lines: Text, *above: str) -> Loop:
+        """The loop of some lines; what they call and look up stands `above`."""
+        return Loop(name, *write_loop(name, lines, _IMPORTS, *above))
+
+    def call(self, **named: str) -> str:
+        """A call from another loop; what is not named has the same name there."""
+        return f"{self.name}({', '.join(named.get(one, one) for one in self.takes)})"
+
+
+@dataclass(frozen=True)
+class LoadedLoop:
+    """A loop that can be run."""
 
     kernel: Kernel
     takes: tuple[str, ...]
@@ -34,9 +53,10 @@ class Loop:
         return int(self.kernel(*(values[name] for name in self.takes)))
 
 
-def load_loop(text: Text, name: str, takes: Sequence[str], tables: str = "") -> Loop:
-    """The loop of a text, over tables that stand before it."""
-    return Loop(load_text(_IMPORTS + tables + str(text), name, _nrt=False, no_cfunc_wrapper=True), tuple(takes))
+def load_loop(name: str, lines: Text, *above: str) -> LoadedLoop:
+    """The loop of some lines, below what they call and look up."""
+    loop = Loop.of(name, lines, *above)
+    return LoadedLoop(load_text(loop.text, name, _nrt=False, no_cfunc_wrapper=True), loop.takes)
 
 
 @dataclass(frozen=True)
@@ -59,10 +79,11 @@ class Folds:
     columns: tuple[np.ndarray, ...] = ()
     largest: int = 0
 
-    @property
-    def takes(self) -> tuple[str, ...]:
-        """The names of the columns in loops."""
-        return _name_columns(self.shape)
+    @staticmethod
+    def join(parts: Iterable[Folds]) -> Folds:
+        """Folds of the same rows, one after the other."""
+        shapes, columns, largest = zip(*((one.shape, one.columns, one.largest) for one in parts), strict=True)
+        return Folds(tuple(chain.from_iterable(shapes)), tuple(chain.from_iterable(columns)), max(largest))
 
     def fit(self, longest: int) -> bool:
         """Whether sums of whole numbers over so many events at most fit 64 bits."""
@@ -74,8 +95,12 @@ class Folds:
         return np.empty((whole, count), np.int64), np.empty((real, count), np.float64)
 
     def name_columns(self) -> dict[str, np.ndarray]:
-        """The columns by their names."""
-        return dict(zip(self.takes, self.columns, strict=True))
+        """The columns by their names in loops."""
+        names = []
+        for place, one in enumerate(self.shape):
+            if one.kind in (SUM, LARGEST):
+                names += [f"values{place}"] + [f"known{place}"] * one.has_null
+        return dict(zip(names, self.columns, strict=True))
 
     def name_cells(self, whole: str, real: str, count: int) -> dict[str, np.ndarray]:
         """Room for the cells of so many trends, by names."""
@@ -110,14 +135,6 @@ def make_folds(folds: Iterable[tuple[int, int, np.ndarray | None, np.ndarray | N
     return Folds(tuple(shape), tuple(columns), largest)
 
 
-def _name_columns(shape: Sequence[Fold]) -> tuple[str, ...]:
-    names = []
-    for place, one in enumerate(shape):
-        if one.kind in (SUM, LARGEST):
-            names += [f"values{place}"] + [f"known{place}"] * one.has_null
-    return tuple(names)
-
-
 def _place(shape: Sequence[Fold]) -> list[tuple[int, int]]:
     """The first whole and the first float cell of each fold."""
     places, whole, real = [], 0, 0
@@ -149,11 +166,6 @@ class FoldText:
         self.text, self.shape = text, shape
         self.cells = [("whole", place) for place in range(_count_cells(shape)[0])]
         self.cells += [("real", place) for place in range(_count_cells(shape)[1])]
-
-    @property
-    def takes(self) -> tuple[str, ...]:
-        """The names of the columns that are read."""
-        return _name_columns(self.shape)
 
     def copy(self, before: Cell, now: Cell) -> None:
         """Set cells to others."""
@@ -195,27 +207,25 @@ def fold_trends(
     count = starts.size - 1
     cells = folds.cells(count)
     if folds.shape and count:
-        loop = _fold_loop(folds.shape)
-        loop.run(dict(zip(loop.takes, (starts, rows, variables, *folds.columns, *cells), strict=True)))
+        given = {"starts": starts, "rows": rows, "variables": variables, "whole": cells[0], "real": cells[1]}
+        _fold_loop(folds.shape).run(given | folds.name_columns())
     return folds.read(cells, count)
 
 
 @lru_cache(64)
-def _fold_loop(shape: tuple[Fold, ...]) -> Loop:
+def _fold_loop(shape: tuple[Fold, ...]) -> LoadedLoop:
     text = Text()
     folds = FoldText(text, shape)
 
     def local(array: str, place: int) -> str:
         return f"{array}{place}"
 
-    takes = ("starts", "rows", "variables", *folds.takes, "whole", "real")
-    with text.block_of("fold_trends", takes):
-        with text.block("for trend in range(starts.size - 1)"):
-            text.put("heed_stop()")
-            folds.begin(local)
-            with text.block("for i in range(starts[trend], starts[trend + 1])"):
-                text.put("row, variable = rows[i], variables[i]")
-                folds.grow(local, "row", "variable")
-            folds.copy(local, cells_at("whole", "real", "trend"))
-        text.put("return 0")
-    return load_loop(text, "fold_trends", takes)
+    with text.block("for trend in range(len(starts) - 1)"):
+        text.put("heed_stop()")
+        folds.begin(local)
+        with text.block("for i in range(starts[trend], starts[trend + 1])"):
+            text.put("row, variable = rows[i], variables[i]")
+            folds.grow(local, "row", "variable")
+        folds.copy(local, cells_at("whole", "real", "trend"))
+    text.put("return 0")
+    return load_loop("fold_trends", text)

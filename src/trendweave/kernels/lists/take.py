@@ -1,27 +1,26 @@
-"""The writers of loops that find the trends which AFTER MATCH SKIP and PER START take, and no others.
+"""The writers of loops that find the trends which AFTER MATCH SKIP and PER START may take.
 
 From late to early each vertex learns how the first of its trends goes on (`onward`) and where it ends (`end`), so a
-beginning costs as much as the trend that is taken of it, and one that is taken away costs nothing. Where each trend has
-a window that stands at its first event, that is done once for a segment, and again inside of the window of a beginning
-whose trend does not end there.
+beginning costs as little as the vertices before it. Where each trend has a window that stands at its first event, that
+is done once for a segment, and again inside of the window of a beginning whose trend does not end there.
 
-Where conditions on whole matches choose among the trends of a beginning, the first of each is folded and judged
-elsewhere; only where it fails are the others walked, folded as they grow. A *candidate* is a trend of a beginning,
+Beginnings are collected, some at a time, with the end of the first trend of each and what is folded over it; which of
+them are taken is settled elsewhere, and only the trends of those are written. Where conditions on whole matches choose
+among the trends of a beginning, the others are walked, folded as they grow. A *candidate* is a trend of a beginning,
 numbered in the order of that walk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT, Rule
-from trendweave.kernels.lists.folds import Fold, FoldText, Loop, cells_at, load_loop
+from trendweave.kernels.compiling import inner
+from trendweave.kernels.lists.folds import Fold, FoldText, LoadedLoop, Loop, cells_at, load_loop
 from trendweave.kernels.loops.text import Text
+from trendweave.kernels.stopping import heed_stop
 
 #: The last tick at which no trend may begin, where all may: before every tick.
 NOTHING_TAKEN = -1
@@ -29,26 +28,22 @@ NOTHING_TAKEN = -1
 ONWARD, SEARCHED = -1, -2
 #: Later than all windows.
 _NEVER = 2**63 - 1
-#: What loops know of vertices: what follows each in order of time, variable and place; and per vertex `onward` and
-#: `end`, or -1.
-_GRAPH = ("tick", "window_first", "end_until", "follow_starts", "follow", "row", "variable")
-_WAYS = ("onward", "end", "reach", "near_onward", "near_end")
-_ENTRIES = ("start_from", "entry_segment", "entry_window", "entry_low", "entry_high", "limit", "segment_starts")
+#: Whether a trend may end at a vertex in a window.
+_IS_INSIDE = "window_first[{0}] <= window and window <= end_until[{0}]"
 
 
 @dataclass(frozen=True)
 class TakeShape:
-    """Which trends are taken; whether something is asked of whole trends; and what is folded over the events, which are
-    then not listed. Windows stand at first events where each trend has its own."""
+    """Whether the first trend of a beginning is the one that ends first, or last; whether windows stand at first
+    events, as each trend has its own; and what is folded."""
 
-    rule: Rule
-    judged: bool
+    shortest: bool
+    from_first: bool
     folds: tuple[Fold, ...] = ()
 
-    @property
-    def from_first(self) -> bool:
-        """Whether windows stand at first events."""
-        return not self.rule.by_window
+    def better(self, one: str, other: str) -> str:
+        """Whether a trend that ends at one vertex comes before those that end at another."""
+        return f"tick[{one}] {'<' if self.shortest else '>'} tick[{other}]"
 
 
 def _ahead(place: str):
@@ -59,343 +54,204 @@ def _stack(depth: str):
     return cells_at("stack", "stack_real", depth)
 
 
-class _Writer:
-    def __init__(self, shape: TakeShape) -> None:
-        self.shape, self.text = shape, Text()
-        self.folds = FoldText(self.text, shape.folds)
-        self.is_inside = "window_first[{0}] <= window and window <= end_until[{0}]"
-        #: Whether folds are carried from each vertex to those before it.
-        self.carries = bool(shape.folds) and not shape.from_first
-        stack = (*self.folds.takes, "stack", "stack_real") if shape.folds else ()
-        self.read_by_advance = ("window", *_GRAPH, "reach", "path", "cursor", *stack)
-
-    def better(self, one: str, other: str) -> str:
-        return f"tick[{one}] {'<' if self.shape.rule.shortest else '>'} tick[{other}]"
-
-    def write_ways(self) -> None:
-        """From late to early over the vertices `first` to `stop`, ends in a window or later ones."""
-        text, folds = self.text, self.folds
-        with text.block_of("find_ways", ("first", "stop", "window", "onward", "end", *self.read_by_ways)):
-            with text.block("for v in range(stop - 1, first - 1, -1)"):
-                text.put("heed_stop()", "ends, best, last = end_until[v] >= window, -1, -1")
-                with text.block("for i in range(follow_starts[v], follow_starts[v + 1])"):
-                    text.put("w = np.int64(follow[i])")
-                    with text.block("if w < stop and end[w] >= 0"):
-                        with text.block(f"if best < 0 or {self.better('end[w]', 'last')}"):
-                            text.put("best, last = w, np.int64(end[w])")
-                with text.block("if ends" if self.shape.rule.shortest else "if ends and best < 0"):
-                    text.put("best, last = -1, v")
-                text.put("onward[v], end[v] = best, last")
-                if self.carries:
-                    with text.block("if last >= 0"):
-                        with text.block("if best >= 0"):
-                            folds.copy(_ahead("best"), _ahead("v"))
-                        with text.block("else"):
-                            folds.begin(_ahead("v"))
-                        folds.grow(_ahead("v"), "row[v]", "variable[v]", in_front=True)
-        text.put("", "")
-
-    @property
-    def read_by_ways(self) -> tuple[str, ...]:
-        """What else is read and written where ways are found."""
-        folded = ("row", "variable", *self.folds.takes, "ahead", "ahead_real") if self.carries else ()
-        return ("tick", "end_until", "follow_starts", "follow", *folded)
-
-    def find_ways(self, first: str, stop: str, window: str, near: str = "") -> None:
-        asked = ", ".join((first, stop, window, f"{near}onward", f"{near}end", *self.read_by_ways))
-        self.text.put(f"find_ways({asked})")
-
-    def open_entry(self, known: str) -> None:
-        """Find the ways of a new entry, unless it is known."""
-        if self.shape.from_first:
-            with self.text.block(f"if {known} != segment"):
-                bounds = "segment_starts[segment]", "segment_starts[segment + 1]"
-                self.find_ways(*bounds, str(1 - _NEVER))
-                self.text.put(f"{known} = segment")
-        else:
-            with self.text.block(f"if {known} != entry"):
-                self.find_ways("low", "high", "window")
-                self.text.put(f"{known} = entry")
-
-    def find_end(self, v: str) -> None:
-        """The end of the first trend of a beginning, `last`, and how it is found, `how`."""
-        text = self.text
-        text.put(f"last, how = np.int64(end[{v}]), {ONWARD}")
-        if self.shape.from_first:
-            with text.block(f"if last >= 0 and not ({self.is_inside.format('last')})"):
-                text.put("last = -1")
-                with text.block(f"if reach[{v}] <= window"):
-                    self.search(v)
-                    text.put(f"last, how = np.int64(near_end[{v}]), {SEARCHED}")
-
-    def search(self, v: str) -> None:
-        """The ways inside a window, from a vertex to the last end that is reached from it."""
-        text = self.text
-        text.put("far = high")
-        if not self.shape.rule.shortest:
-            text.put(f"far = min(end[{v}] + 1, high)")
-            with text.block(f"while far < high and tick[far] == tick[end[{v}]]"):
-                text.put("far += 1")
-        self.find_ways(v, "far", "window", "near_")
-
-    def write_advance(self) -> None:
-        """From a path of so many vertices to the next candidate; how many it has, 0 where there is none."""
-        text, folds = self.text, self.folds
-        with text.block_of("advance", ("depth", *self.read_by_advance)):
-            with text.block("while depth > 0"):
-                text.put("heed_stop()", "v, w = path[depth - 1], -1")
-                text.put("i, stop = cursor[depth - 1], follow_starts[v + 1]")
-                with text.block("while i < stop and w < 0"):
-                    with text.block("if window_first[follow[i]] <= window and reach[follow[i]] <= window"):
-                        text.put("w = np.int64(follow[i])")
-                    text.put("i += 1")
-                text.put("cursor[depth - 1] = i")
-                with text.block("if w < 0"):
-                    text.put("depth -= 1", "continue")
-                text.put("path[depth], cursor[depth] = w, follow_starts[w]")
-                folds.copy(_stack("depth - 1"), _stack("depth"))
-                folds.grow(_stack("depth"), "row[w]", "variable[w]")
-                text.put("depth += 1")
-                with text.block(f"if {self.is_inside.format('w')}"):
-                    text.put("return depth")
-            text.put("return 0")
-        text.put("", "")
-
-    def begin_path(self, v: str) -> None:
-        """Begin a path with its first candidate."""
-        text, folds = self.text, self.folds
-        text.put(f"path[0], cursor[0], depth = {v}, follow_starts[{v}], 1")
-        folds.begin(_stack("0"))
-        folds.grow(_stack("0"), f"row[{v}]", f"variable[{v}]")
-        with text.block(f"if not ({self.is_inside.format(v)})"):
-            self.advance()
-
-    def advance(self) -> None:
-        self.text.put(f"depth = advance(depth, {', '.join(self.read_by_advance)})")
-
-    @contextmanager
-    def beginnings(self) -> Iterator[None]:
-        """Lines for each time of each entry with which trends may begin, the vertices `at` to `stop`."""
-        text, from_first = self.text, self.shape.from_first
-        with text.block("while entry < entry_low.size"):
-            text.put("segment, window = entry_segment[entry], entry_window[entry]")
-            text.put("low, high = entry_low[entry], entry_high[entry]")
-            with text.block("if at < 0"):
-                text.put("at = low")
-                fresh = "entry == 0 or segment != entry_segment[entry - 1]"
-                with text.block_if(fresh if from_first else None):
-                    text.put("until = limit[entry]")
-                self.open_entry("known")
-            # In windows that stand at first events nothing begins later.
-            with text.block(f"while at < high{' and tick[at] == tick[low]' if from_first else ''}"):
-                text.put("heed_stop()", "stop = at + 1")
-                with text.block("while stop < high and tick[stop] == tick[at]"):
-                    text.put("stop += 1")
-                yield
-            text.put("limit[entry] = until", "entry += 1", "at = -1")
-
-    def write_take(self) -> Loop:
-        shape, text, folds = self.shape, self.text, self.folds
-        self.write_ways()
-        if shape.judged:
-            self.write_advance()
-        takes = [*_GRAPH, "place", *_WAYS, *_ENTRIES, "gone", "path", "state", "found_entry", "starts", "vertices"]
-        if shape.folds:
-            takes += [*folds.takes, "ahead", "ahead_real", "whole", "real"]
-        if shape.judged:
-            takes += ["cursor", "decided", "decided_end", "decided_how"]
-            takes += ["stack", "stack_real"] * bool(shape.folds)
-        with text.block_of("take", tuple(takes)):
-            text.put("entry, at, until, known, skipped = state[0], state[1], state[2], state[3], state[4]")
-            text.put("trends, used, room, d = 0, 0, found_entry.size, 0", "starts[0] = 0")
-            with self.beginnings():
-                if shape.judged:
-                    with text.block("if entry * (tick.size + 1) + at >= state[5]"):
-                        self.leave()
-                with text.block("if tick[at] <= until"):
-                    text.put("skipped += stop - at", "at = stop", "continue")
-                self.find_first()
-                with text.block("if best < 0"):
-                    text.put("at = stop", "continue")
-                self.write_trend()
-                if shape.rule.kind == TO_NEXT:
-                    text.put("at = v")
-                elif shape.rule.kind == PAST_LAST:
-                    text.put("until = max(until, tick[best_end])")
-                else:
-                    self.take_away()
-            self.leave()
-        return load_loop(text, "take", takes)
-
-    def leave(self) -> None:
-        self.text.put("state[0], state[1], state[2], state[3], state[4] = entry, at, until, known, skipped")
-        self.text.put("return trends")
-
-    def find_first(self) -> None:
-        """The first trend that begins at a tick; where each takes only its own beginning away, rows are taken as they
-        come."""
-        shape, text = self.shape, self.text
-        text.put(f"best, best_end, best_how, v = -1, -1, {ONWARD}, at")
-        with text.block(f"while v < stop{' and best < 0' if shape.rule.kind == TO_NEXT else ''}"):
-            text.put(f"own, own_end, own_how, of = -1, -1, {ONWARD}, row[v]")
-            with text.block("while v < stop and row[v] == of"):
-                gone = " and gone[v] != entry" if shape.rule.kind in (TO_FIRST, TO_LAST) else ""
-                with text.block(f"if start_from[v] <= window{gone}"):
-                    if shape.judged:
-                        text.put(f"last, how, key = -1, {ONWARD}, entry * (tick.size + 1) + v")
-                        # Rows of one tick may be looked at again.
-                        with text.block("while d > 0 and decided[d - 1] >= key"):
-                            text.put("d -= 1")
-                        with text.block("while d < decided.size and decided[d] < key"):
-                            text.put("d += 1")
-                        with text.block("if d < decided.size and decided[d] == key"):
-                            text.put("last, how = decided_end[d], decided_how[d]")
-                    else:
-                        self.find_end("v")
-                    tie = "tick[last] == tick[own_end] and variable[v] < variable[own]"
-                    with text.block(f"if last >= 0 and (own < 0 or {self.better('last', 'own_end')} or ({tie}))"):
-                        text.put("own, own_end, own_how = v, last, how")
-                text.put("v += 1")
-            with text.block("if own < 0"):
-                text.put("continue")
-            tie = f"{self.better('own_end', 'best_end')} or "
-            tie += "(tick[own_end] == tick[best_end] and place[own] < place[best])"
-            with text.block(
-                f"if best < 0 or variable[own] < variable[best] or (variable[own] == variable[best] and ({tie}))"
-            ):
-                text.put("best, best_end, best_how = own, own_end, own_how")
-
-    def write_trend(self) -> None:
-        """Write the trend that is taken, if there is room for it."""
-        shape, text, folds = self.shape, self.text, self.folds
-        text.put("depth = 0")
-        if shape.judged:
-            with text.block("if best_how >= 0"):
-                self.begin_path("best")
-                with text.block("for i in range(best_how)"):
-                    self.advance()
-        if not shape.folds:
-            if shape.from_first:
-                with text.block(f"if best_how == {SEARCHED}"):
-                    self.search("best")
-            with text.block("if best_how < 0"):
-                text.put("w = best")
-                with text.block("while w >= 0"):
-                    text.put("path[depth] = w", "depth += 1")
-                    near = f"near_onward[w] if best_how == {SEARCHED} else onward[w]"
-                    text.put(f"w = np.int64({near if shape.from_first else 'onward[w]'})")
-        with text.block("if trends == room" + ("" if shape.folds else " or used + depth > vertices.size")):
-            self.leave()
-        if shape.folds:
-            with text.block_if("best_how < 0" if shape.judged else None):
-                folds.copy(_ahead("best"), cells_at("whole", "real", "trends"))
-            if shape.judged:
-                with text.block("else"):
-                    folds.copy(_stack("depth - 1"), cells_at("whole", "real", "trends"))
-        else:
-            with text.block("for i in range(depth)"):
-                text.put("vertices[used + i] = path[i]")
-            text.put("used += depth")
-        text.put("found_entry[trends] = entry", "trends += 1", "starts[trends] = used")
-
-    def take_away(self) -> None:
-        """Take away what begins before the event that the clause names; where none is named after the first event, no
-        more than what begins with that."""
-        text = self.text
-        text.put(f"named = {NOTHING_TAKEN}")
-        once = " and named < 0" if self.shape.rule.kind == TO_FIRST else ""
-        with text.block("for i in range(depth)"):
-            with text.block(f"if variable[path[i]] == {self.shape.rule.variable}{once}"):
-                text.put("named = tick[path[i]]")
-        with text.block("if named > tick[best]"):
-            text.put("until = max(until, named - 1)")
-        with text.block("for v in range(at, stop)"):
-            with text.block("if row[v] == row[best]"):
-                text.put("gone[v] = entry")
-
-    def write_collect(self) -> Loop:
-        """Collect beginnings from where taking stands, about `most`, with the folds of the trend of each that ends
-        last; returns how many, and `state` has the key of what comes next."""
-        text, from_first, folds = self.text, self.shape.from_first, self.folds
-        self.write_ways()
-        takes = [*_GRAPH, *_WAYS, *_ENTRIES, "state", "most", "start_key", "start_vertex", "start_window", "start_end"]
-        takes += ["start_how", "path"]
+def _write_ways(shape: TakeShape) -> Loop:
+    """From late to early over the vertices `first` to `stop`, ends in a window or later ones."""
+    text = Text()
+    # Where windows stand at first events, folds follow each trend instead.
+    folds = FoldText(text, () if shape.from_first else shape.folds)
+    with text.block("for v in range(stop - 1, first - 1, -1)"):
+        text.put("heed_stop()", "ends, best, last = end_until[v] >= window, -1, -1")
+        with text.block("for i in range(follow_starts[v], follow_starts[v + 1])"):
+            text.put("w = int64(follow[i])")
+            with text.block("if w < stop and end[w] >= 0"):
+                with text.block(f"if best < 0 or {shape.better('end[w]', 'last')}"):
+                    text.put("best, last = w, int64(end[w])")
+        with text.block("if ends" if shape.shortest else "if ends and best < 0"):
+            text.put("best, last = -1, v")
+        text.put("onward[v], end[v] = best, last")
         if folds.shape:
-            takes += [*folds.takes, *([] if from_first else ["ahead", "ahead_real"]), "whole", "real"]
-        with text.block_of("collect", tuple(takes)):
-            text.put("entry, at, until, known, found = state[0], state[1], state[2], state[3], 0")
-            with self.beginnings():
-                with text.block("if found > 0 and found + stop - at > most"):
-                    text.put("state[3], state[5] = known, entry * (tick.size + 1) + at", "return found")
-                with text.block("for v in range(at, stop if tick[at] > until else at)"):
-                    with text.block("if start_from[v] > window"):
-                        text.put("continue")
-                    self.find_end("v")
-                    with text.block("if last < 0"):
-                        text.put("continue")
-                    text.put("start_key[found], start_vertex[found] = entry * (tick.size + 1) + v, v")
-                    text.put("start_window[found], start_end[found], start_how[found] = window, last, how")
-                    now = cells_at("whole", "real", "found")
-                    if folds.shape and from_first:
-                        folds.begin(now)
-                        text.put("w = v")
-                        with text.block("while w >= 0"):
-                            folds.grow(now, "row[w]", "variable[w]")
-                            text.put(f"w = np.int64(near_onward[w] if how == {SEARCHED} else onward[w])")
-                    elif folds.shape:
-                        folds.copy(_ahead("v"), now)
-                    text.put("found += 1")
-                text.put("at = stop")
-            text.put("state[3], state[5] = known, entry * (tick.size + 1)", "return found")
-        return load_loop(text, "collect", takes)
-
-    def write_candidates(self) -> Loop:
-        """Walk the candidates of some beginnings, from those on that were walked before, as many as are wanted: per
-        beginning `came` and whether these were the last. Returns how many came; what has no room any more is left for
-        another call."""
-        text, folds = self.text, self.folds
-        self.write_advance()
-        takes = [*_GRAPH, "reach", "path", "cursor", "of_vertex", "of_window", "before", "wanted", "came", "is_over"]
-        takes += ["found_start", "found_number", "found_end"]
-        takes += [*folds.takes, "stack", "stack_real", "whole", "real"] if folds.shape else []
-        with text.block_of("walk_candidates", tuple(takes)):
-            text.put("used = 0")
-            with text.block("for s in range(of_vertex.size)"):
-                text.put("window, number = of_window[s], 0")
-                self.begin_path("of_vertex[s]")
-                with text.block("while depth > 0 and came[s] < wanted[s]"):
-                    with text.block("if number >= before[s]"):
-                        with text.block("if used == found_start.size"):
-                            text.put("return used")
-                        text.put("found_start[used], found_number[used], found_end[used] = s, number, path[depth - 1]")
-                        folds.copy(_stack("depth - 1"), cells_at("whole", "real", "used"))
-                        text.put("came[s] += 1", "used += 1")
-                    text.put("number += 1")
-                    self.advance()
-                text.put("is_over[s] = depth == 0")
-            text.put("return used")
-        return load_loop(text, "walk_candidates", takes)
+            with text.block("if last >= 0"):
+                with text.block("if best >= 0"):
+                    folds.copy(_ahead("best"), _ahead("v"))
+                with text.block("else"):
+                    folds.begin(_ahead("v"))
+                folds.grow(_ahead("v"), "row[v]", "variable[v]", in_front=True)
+    return Loop.of("find_ways", text)
 
 
-@lru_cache(64)
-def write_take(shape: TakeShape) -> Loop:
-    """The loop that fills buffers with the trends that are taken, one after the other, from beginnings that no earlier
-    one has taken away; it returns how many.
+def _open_entry(text: Text, shape: TakeShape, ways: Loop) -> None:
+    """Lines that find the ways of an entry, unless they are `known`."""
+    if shape.from_first:
+        with text.block("if known != segment"):
+            bounds = {"first": "segment_starts[segment]", "stop": "segment_starts[segment + 1]"}
+            text.put(ways.call(**bounds, window=str(1 - _NEVER)), "known = segment")
+    else:
+        with text.block("if known != entry"):
+            text.put(ways.call(first="low", stop="high"), "known = entry")
 
-    `state` is where it stands: the entry, the next vertex (-1: the entry is new), the last tick at which no trend may
-    begin, what `onward` is known of (-1: nothing), vertices that were taken away, and the key up to which it is decided
-    which trend of a beginning is taken. A key is an entry and a vertex as one number.
-    """
-    return _Writer(shape).write_take()
+
+def _search(text: Text, shape: TakeShape, ways: Loop, v: str) -> None:
+    """Lines that find the ways inside a window, from a vertex to the last end that is reached from it."""
+    text.put("far = high")
+    if not shape.shortest:
+        text.put(f"far = min(end[{v}] + 1, high)")
+        with text.block(f"while far < high and tick[far] == tick[end[{v}]]"):
+            text.put("far += 1")
+    text.put(ways.call(first=v, stop="far", onward="near_onward", end="near_end"))
+
+
+def _write_advance(shape: TakeShape) -> Loop:
+    """From a path of `size` vertices to the next candidate; how many it has, 0 where there is none."""
+    text = Text()
+    folds = FoldText(text, shape.folds)
+    text.put("depth = size")
+    with text.block("while depth > 0"):
+        text.put("heed_stop()", "v, w = path[depth - 1], -1")
+        text.put("i, stop = cursor[depth - 1], follow_starts[v + 1]")
+        with text.block("while i < stop and w < 0"):
+            with text.block("if window_first[follow[i]] <= window and reach[follow[i]] <= window"):
+                text.put("w = int64(follow[i])")
+            text.put("i += 1")
+        text.put("cursor[depth - 1] = i")
+        with text.block("if w < 0"):
+            text.put("depth -= 1", "continue")
+        text.put("path[depth], cursor[depth] = w, follow_starts[w]")
+        folds.copy(_stack("depth - 1"), _stack("depth"))
+        folds.grow(_stack("depth"), "row[w]", "variable[w]")
+        text.put("depth += 1")
+        with text.block(f"if {_IS_INSIDE.format('w')}"):
+            text.put("return depth")
+    text.put("return 0")
+    return Loop.of("advance", text)
+
+
+def _begin_path(text: Text, shape: TakeShape, advance: Loop) -> None:
+    """Lines that begin a path at `v` with its first candidate."""
+    folds = FoldText(text, shape.folds)
+    text.put("path[0], cursor[0], depth = v, follow_starts[v], 1")
+    folds.begin(_stack("0"))
+    folds.grow(_stack("0"), "row[v]", "variable[v]")
+    with text.block(f"if not ({_IS_INSIDE.format('v')})"):
+        text.put(f"depth = {advance.call(size='depth')}")
 
 
 @lru_cache(64)
-def write_judging(shape: TakeShape) -> tuple[Loop, Loop]:
-    """The loops that collect beginnings to be judged, and walk their candidates; see `write_collect`. The trend that
-    ends last is looked at first, whatever is taken."""
-    return _Writer(shape).write_collect(), _Writer(shape).write_candidates()
+def write_collect(shape: TakeShape) -> LoadedLoop:
+    """The loop that collects beginnings, about `most`, from where `state` stands: the entry, the next vertex (-1: the
+    entry is new), of what the ways are known, and how many vertices were searched. Left out is what begins up to the
+    `limit` of the place of its entry. Returns how many there are; those of one tick come together."""
+    text, ways = Text(), _write_ways(shape)
+    folds, now = FoldText(text, shape.folds), cells_at("whole", "real", "found")
+    text.put("entry, at, known, searched, found = state[0], state[1], state[2], state[3], 0")
+    with text.block("while entry < len(entry_low)"):
+        text.put("segment, window = entry_segment[entry], entry_window[entry]")
+        text.put("low, high, until = entry_low[entry], entry_high[entry], limit[entry_place[entry]]")
+        with text.block("if at < 0"):
+            text.put("at = low")
+            _open_entry(text, shape, ways)
+        # In windows that stand at first events nothing begins later.
+        with text.block(f"while at < high{' and tick[at] == tick[low]' if shape.from_first else ''}"):
+            text.put("heed_stop()", "stop = at + 1")
+            with text.block("while stop < high and tick[stop] == tick[at]"):
+                text.put("stop += 1")
+            with text.block("if found > 0 and found + stop - at > most"):
+                text.put("state[0], state[1], state[2], state[3] = entry, at, known, searched", "return found")
+            with text.block("for v in range(at, stop if tick[at] > until else at)"):
+                with text.block("if start_from[v] > window"):
+                    text.put("continue")
+                text.put(f"last, how = int64(end[v]), {ONWARD}")
+                if shape.from_first:
+                    with text.block(f"if last >= 0 and not ({_IS_INSIDE.format('last')})"):
+                        text.put("last = -1")
+                        with text.block("if reach[v] <= window"):
+                            _search(text, shape, ways, "v")
+                            text.put(f"last, how = int64(near_end[v]), {SEARCHED}", "searched += far - v")
+                with text.block("if last < 0"):
+                    text.put("continue")
+                text.put("start_entry[found], start_vertex[found] = entry, v")
+                text.put("start_end[found], start_how[found] = last, how")
+                if shape.folds and shape.from_first:
+                    folds.begin(now)
+                    text.put("w = v")
+                    with text.block("while w >= 0"):
+                        folds.grow(now, "row[w]", "variable[w]")
+                        text.put(f"w = int64(near_onward[w] if how == {SEARCHED} else onward[w])")
+                else:
+                    folds.copy(_ahead("v"), now)
+                text.put("found += 1")
+            text.put("at = stop")
+        text.put("entry += 1", "at = -1")
+    text.put("state[0], state[1], state[2], state[3] = entry, at, known, searched", "return found")
+    return load_loop("collect", text, ways.text)
+
+
+@lru_cache(64)
+def write_candidates(shape: TakeShape) -> LoadedLoop:
+    """The loop that walks the candidates of some beginnings, from those on that were walked before, as many as are
+    wanted: per beginning `came` and whether these were the last. Returns how many came; what has no room any more is
+    left for another call."""
+    text, advance = Text(), _write_advance(shape)
+    folds = FoldText(text, shape.folds)
+    text.put("used = 0")
+    with text.block("for s in range(len(of_vertex))"):
+        text.put("v, window, number = of_vertex[s], of_window[s], 0")
+        _begin_path(text, shape, advance)
+        with text.block("while depth > 0 and came[s] < wanted[s]"):
+            with text.block("if number >= before[s]"):
+                with text.block("if used == len(found_start)"):
+                    text.put("return used")
+                text.put("found_start[used], found_number[used], found_end[used] = s, number, path[depth - 1]")
+                folds.copy(_stack("depth - 1"), cells_at("whole", "real", "used"))
+                text.put("came[s] += 1", "used += 1")
+            text.put("number += 1", f"depth = {advance.call(size='depth')}")
+        text.put("is_over[s] = depth == 0")
+    text.put("return used")
+    return load_loop("walk_candidates", text, advance.text)
+
+
+@lru_cache(64)
+def write_trends(shape: TakeShape) -> LoadedLoop:
+    """The loop that writes the trends of some beginnings, from the first of `start_entry` on, as long as there is room;
+    it returns how many. `state` is of what the ways are known."""
+    text, ways, advance = Text(), _write_ways(shape), _write_advance(shape)
+    text.put("known, trends, used = state[0], 0, 0", "starts[0] = 0")
+    with text.block("for s in range(len(start_entry))"):
+        text.put("heed_stop()", "entry, v, how, depth = start_entry[s], start_vertex[s], start_how[s], 0")
+        text.put("segment, window = entry_segment[entry], entry_window[entry]")
+        text.put("low, high = entry_low[entry], entry_high[entry]")
+        with text.block("if how >= 0"):
+            _begin_path(text, shape, advance)
+            with text.block("for i in range(how)"):
+                text.put(f"depth = {advance.call(size='depth')}")
+        with text.block("else"):
+            _open_entry(text, shape, ways)
+            if shape.from_first:
+                with text.block(f"if how == {SEARCHED}"):
+                    _search(text, shape, ways, "v")
+            text.put("w = int64(v)")
+            with text.block("while w >= 0"):
+                text.put("path[depth] = w", "depth += 1")
+                near = f"near_onward[w] if how == {SEARCHED} else onward[w]"
+                text.put(f"w = int64({near if shape.from_first else 'onward[w]'})")
+        with text.block("if trends == len(starts) - 1 or used + depth > len(vertices)"):
+            text.put("break")
+        with text.block("for i in range(depth)"):
+            text.put("vertices[used + i] = path[i]")
+        text.put("used += depth", "trends += 1", "starts[trends] = used")
+    text.put("state[0] = known", "return trends")
+    return load_loop("write_trends", text, ways.text, advance.text)
 
 
 def new_ways(vertices: int) -> dict[str, np.ndarray]:
     """Make room for how trends go on from so many vertices, by the names of loops."""
     return {name: np.empty(vertices, np.int32) for name in ("onward", "end", "near_onward", "near_end")}
+
+
+@inner
+def take_in_order(place, tick, until, limit, taken):
+    """Take trends one after the other, as long as they begin later than the limit of their place; each raises it."""
+    for i in range(place.size):
+        heed_stop()
+        if tick[i] > limit[place[i]]:
+            taken[i] = True
+            limit[place[i]] = max(limit[place[i]], until[i])

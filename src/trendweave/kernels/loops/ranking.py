@@ -19,6 +19,7 @@ FEW_KEYS = 400  # fewer are sorted by digits of 8 bits, more by digits of 11
 DIGITS = 2**11
 KEYS_PER_BUCKET = 4  # at most, on average, where keys are dealt once and moved to their places from there
 MOVES_PER_KEY = 8  # at most: digit by digit is quicker where keys lie close together in a wide range
+COUNTED_BELOW = 16  # rows: to count the smaller keys of each is quicker than to sort so few
 
 
 @inner
@@ -119,6 +120,10 @@ def rank_blocks(
         heed_stop()
         first = row_start[b]
         count = row_end[b] - first
+        if count < COUNTED_BELOW and equal < 0 and sides == 1:
+            nodes[b] = count_ranks(codes[order + first : order + row_end[b]], count, asked, places, place)
+            place += count
+            continue
         used = 0
         for side in range(sides):
             for i in range(count):
@@ -142,6 +147,30 @@ def rank_blocks(
             sort_by_key(keys, items, used, other_keys, other_items, buckets)
         nodes[b] = number_ranks(first, count, place, used, codes, asked, items, places)
         place += count
+
+
+@inner
+def count_ranks(keys, count, asked, places, place):
+    """Rank rows by how many keys come before each; returns how many nodes their ranks take."""
+    inclusive, ascends, positions = asked[5], asked[6] < 0, asked[7]
+    nodes = 0
+    for i in range(count):
+        key = keys[i]
+        smaller = larger = 0
+        for j in range(count):
+            smaller += (keys[j] >= 0) & (keys[j] < key)
+            larger += keys[j] > key
+        before, behind = (smaller, larger) if ascends else (larger, smaller)
+        rank = -1
+        bound = 0
+        if key >= 0:
+            bound = before + inclusive
+            if inclusive + behind > 0:  # else nothing follows
+                rank = before
+        places[place + i] = rank
+        places[positions + place + i] = bound
+        nodes = max(nodes, rank + 1, bound)
+    return nodes
 
 
 @inner

@@ -31,7 +31,7 @@ from trendweave.rows.trend_windows import TrendNumbers, number_trend_windows
 from trendweave.rows.windows import Chunks, MovingNumbers, WindowNumbers, number_windows, window_columns
 
 #: Results of segments and windows, from which on they are merged: their arrays fit a cache and take used memory again.
-_AT_ONCE = 1 << 19
+_AT_ONCE = 1 << 18
 #: Segments of a group, from which on merging leaves much less.
 _MANY = 4
 
@@ -347,7 +347,7 @@ class PartitionTask:
             *asked,
             start_guards=start_guards,
             final_guards=final_guards,
-            folds=piece.kernel in (Kernel.FOLD, Kernel.SLIDE),
+            folds=piece.kernel in (Kernel.FOLD, Kernel.APPLY),
             counted=self._counts_trends(),
         )
 

@@ -17,7 +17,7 @@ MAX_TRENDS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """Bytes that finding trends may use, how many are shown at most, and the strategy (None: the optimiser's)."""
+    """Bytes that finding trends may use, how many are shown at most, and the strategy (None: M-CET)."""
 
     memory: int = MEMORY
     max_trends: int = MAX_TRENDS

@@ -1,9 +1,9 @@
 """Spark batch: a lazy DataFrame in, a lazy DataFrame out.
 
-Spark evaluates every expression and filters in the JVM. Rows that belong together meet on one of two roads: tasks pack
-them into a few large blobs that Spark moves (columns), or Spark moves and sorts them itself (rows). Either way each
-task gives its rows to the program. Time is cut into chunks as well where the program allows it, so that one large key,
-or none, still makes many tasks.
+Spark evaluates every expression and filters in the JVM. Tasks pack rows that belong together into a few large blobs
+that Spark moves, and give the rows of blobs to the program. Time is cut into chunks as well where the program allows
+it, so that one large key, or none, still makes many tasks. Only where stretches of time are cut between any two times,
+Spark sorts rows itself.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from pyspark.sql.types import ArrayType, DoubleType, LongType, StructField, Stru
 
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.programs.program import TRENDS, Program, Scope
+from trendweave.rows.encoded import TIME
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Settings
-from trendweave.runners.spark.exchange.road import choose_road, compute_columns
+from trendweave.runners.spark.exchange.road import compute_columns, is_sorted_by_time
 from trendweave.runners.spark.metrics import count_results, count_rows, observe_rows
 from trendweave.runners.spark.prepare import prepare_rows
 from trendweave.runners.spark.schema import parts_type, result_type
 from trendweave.runners.spark.sessions.travelling import travelling
-from trendweave.runners.spark.sorted_rows import compute_sorted
-from trendweave.runners.spark.table_task import COUNTS, PEAK, TableTask
-from trendweave.runners.spark.task import MergeTask
+from trendweave.runners.spark.table_task import COUNTS, PEAK, Limits, TableTask
+from trendweave.runners.spark.task import ComputeTask, MergeTask
 
 
 def run_batch(program: Program, events: DataFrame, settings: Settings) -> DataFrame:
@@ -48,9 +48,16 @@ def run_batch(program: Program, events: DataFrame, settings: Settings) -> DataFr
 
 
 def _compute(program: Program, rows: DataFrame, result: StructType, settings: Settings, counted: bool) -> DataFrame:
-    on_road = compute_columns if choose_road(program, settings.exchange) == "columns" else compute_sorted
+    compute = _compute_sorted if is_sorted_by_time(program) else compute_columns
     task = TableTask(program, Scope(counted=counted), program.partials() is not None, device=settings.device)
-    return merge_parts(task, result, lambda shown: on_road(task, rows, shown, settings))
+    return merge_parts(task, result, lambda shown: compute(task, rows, shown, settings))
+
+
+def _compute_sorted(task: TableTask, rows: DataFrame, result: StructType, settings: Settings) -> DataFrame:
+    """What a task makes of rows that Spark sorts by time."""
+    in_order = rows.repartitionByRange(F.col(TIME)).sortWithinPartitions(F.col(TIME))
+    limits = Limits(settings.rows_at_once, settings.max_rows_of_a_key)
+    return in_order.mapInArrow(travelling(ComputeTask(task, limits)), result)
 
 
 def merge_parts(task: TableTask, result: StructType, compute: Callable[[StructType], DataFrame]) -> DataFrame:

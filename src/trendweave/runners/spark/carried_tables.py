@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
+from trendweave.programs.carry import StoredTables
 from trendweave.programs.program import Carry
-from trendweave.programs.trends.folded.carried import KeptTables
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.runners.spark.stream_state import CONTENT, TEXT, struct_of
 
@@ -24,29 +23,6 @@ if TYPE_CHECKING:
 
 #: Under this name there is the list of all others: to list the keys of a map, Spark reads the whole map.
 _NAMES = ""
-
-
-class CarriedTables(Mapping[str, pa.Table]):
-    """Tables by name, each read when it is first asked for, and the same object from then on."""
-
-    def __init__(self, names: Iterable[str], load: Callable[[str], pa.Table]) -> None:
-        self._load = load
-        self._tables: dict[str, pa.Table | None] = dict.fromkeys(names)
-
-    def __getitem__(self, name: str) -> pa.Table:
-        table = self._tables[name]
-        if table is None:
-            table = self._tables[name] = self._load(name)
-        return table
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tables)
-
-    def __len__(self) -> int:
-        return len(self._tables)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._tables
 
 
 class TableState:
@@ -58,7 +34,7 @@ class TableState:
     def read(self) -> Carry:
         """The tables that are there; none is read yet."""
         stored = self._values.getValue((_NAMES,))
-        return CarriedTables([] if stored is None else json.loads(_check(stored)), self._read_table)
+        return StoredTables([] if stored is None else json.loads(_check(stored)), self._read_table)
 
     def write(self, before: Carry, after: Carry) -> None:
         """What is carried on after `before`, which `read` gave."""
@@ -86,8 +62,8 @@ class TableState:
 
 def _changed_names(before: Carry, after: Carry) -> list[str]:
     """The names of tables that are not the very objects of before."""
-    others = after.others_than(before) if isinstance(after, KeptTables) else after
-    return [name for name, table in others.items() if name not in before or table is not before[name]]
+    there = after.at_hand() if isinstance(after, StoredTables) else after
+    return [name for name, table in there.items() if name not in before or table is not before[name]]
 
 
 def _check(stored: Any) -> bytes:

@@ -1,14 +1,7 @@
-"""Rows of chunks of time: each row with the number of its chunk, and once more for the neighbour that also reads it.
-
-Spark spends more on a column that travels to Python than on sorting by it, so time and chunk travel as one number where
-they fit in one.
-"""
+"""Rows of chunks of time: each row with the number of its chunk, and once more for the neighbour that also reads it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
@@ -60,49 +53,3 @@ def _read_twice(steps: str, chunks: TimeCut) -> tuple[str, int]:
 def _round_down(number: str, by: int) -> str:
     """A quotient, by numbers that fit 64 bits for every time."""
     return f"({number} DIV {by}L - IF({number} % {by}L < 0L, 1L, 0L))"
-
-
-@dataclass(frozen=True, slots=True)
-class PackedTimes:
-    """Time and chunk as one number, which sorts by chunk and then by time: a chunk takes up what it owns and what it
-    reads in addition, one chunk after the other."""
-
-    chunks: TimeCut
-    moment: pa.DataType
-
-    @staticmethod
-    def of(chunks: TimeCut, moment: pa.DataType) -> PackedTimes | None:
-        """None where times may be so large that the number would not fit, which timestamps never are, or where more
-        rows are to be found than those near the border of a chunk."""
-        fits = pa.types.is_timestamp(moment) and not chunks.last_step
-        return PackedTimes(chunks, moment) if fits else None
-
-    @property
-    def _extra(self) -> int:
-        return self.chunks.before + self.chunks.after
-
-    def pack(self, prepared: DataFrame) -> DataFrame:
-        """The number stands for the time."""
-        steps = time_in_steps(self.moment)
-        others = [F.col(name) for name in prepared.columns if name != TIME]
-        if not self._extra:
-            return prepared.select(F.expr(steps).alias(TIME), *others)
-        own = _round_down(steps, self.chunks.length)
-        twice, neighbour = _read_twice(steps, self.chunks)
-        number = f"({steps} + {own} * {self._extra}L + {self.chunks.before}L)"
-        both = f"ARRAY({number}, {number} + ({neighbour * self._extra}L))"
-        return prepared.select(F.expr(f"EXPLODE(IF({twice}, {both}, ARRAY({number})))").alias(TIME), *others)
-
-    @property
-    def chunk(self) -> str:
-        """The chunk of a row, in Spark SQL."""
-        return _round_down(f"`{TIME}`", self.chunks.length + self._extra)
-
-    def unpack(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """With the time and the chunk as columns of their own."""
-        number = batch.column(TIME).to_numpy()
-        chunk = np.floor_divide(number, self.chunks.length + self._extra)
-        steps = number if not self._extra else number - chunk * self._extra - self.chunks.before
-        place = batch.schema.get_field_index(TIME)
-        batch = batch.set_column(place, TIME, pa.array(steps).view(self.moment))
-        return batch.append_column(CHUNK, pa.array(chunk))

@@ -1,5 +1,4 @@
-"""What Python workers do in batch where rows come sorted: rows that belong together in, result rows or parts of them
-out."""
+"""What Python workers do in batch with rows that come sorted, and with parts of results that are merged."""
 
 from __future__ import annotations
 
@@ -11,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.programs.program import TRENDS, Program, Scope
-from trendweave.runners.spark.chunks import PackedTimes
 from trendweave.runners.spark.devices.cards import use_assigned_card
 from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.table_task import COUNTS, PEAK, Limits, TableTask, append_counts, counts_row
@@ -24,14 +22,10 @@ class ComputeTask:
     Attributes:
         task: Computes rows of whole keys.
         limits: How many rows at once.
-        packed: How times and chunks travel; None where they do as they are.
-        sorted_by_key: False where a task gets its rows in any order, and computes all of them at once.
     """
 
     task: TableTask
     limits: Limits
-    packed: PackedTimes | None = None
-    sorted_by_key: bool = True
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         use_assigned_card()
@@ -39,7 +33,7 @@ class ComputeTask:
         rows = 0
         wanted = self._wanted(self.limits.rows_at_once)
         for batch in batches:
-            held.append(batch if self.packed is None else self.packed.unpack(batch))
+            held.append(batch)
             rows += batch.num_rows
             if rows < wanted:
                 continue
@@ -65,8 +59,6 @@ class ComputeTask:
 
     def _last_border(self, table: pa.Table) -> int:
         """The first row of the last key. Rows are sorted by keys, so all rows before it are of finished keys."""
-        if not self.task.keys or not self.sorted_by_key:
-            return 0
         codes = self.task.codes(table)
         others = np.flatnonzero(codes != codes[-1])
         return int(others[-1]) + 1 if others.size else 0

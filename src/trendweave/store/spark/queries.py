@@ -26,7 +26,7 @@ from trendweave.runners.spark.chunks import find_cut
 from trendweave.runners.spark.devices.cards import use_assigned_card
 from trendweave.runners.spark.exchange.blobs import BLOBS
 from trendweave.runners.spark.exchange.deal import Deal
-from trendweave.runners.spark.exchange.road import choose_road, compute_blobs, find_buckets
+from trendweave.runners.spark.exchange.road import compute_blobs, find_buckets, is_sorted_by_time
 from trendweave.runners.spark.lasting_objects import leave_worker
 from trendweave.runners.spark.prepare import arrow_schema
 from trendweave.runners.spark.reading.columns import convert
@@ -328,7 +328,7 @@ def _numbers(spark: SparkSession, count: int) -> DataFrame:
 
 
 def _check(program: Program) -> None:
-    if program.needs.time is None or choose_road(program, "auto") == "rows":
+    if program.needs.time is None or is_sorted_by_time(program):
         message = "rows of this query cannot be shuffled by tasks that read a store"
         hint = "leave spark out, or give the query spark.read.parquet(...)"
         raise ExecutionError([Problem("TW404", message, hint)])

@@ -12,8 +12,7 @@ that stands before all summaries of a window, and is left as other states are wh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -22,16 +21,14 @@ import pyarrow.compute as pc
 
 from trendweave.kernels import Measure
 from trendweave.kernels import Template as KernelTemplate
-from trendweave.kernels.loops.summaries import Algebra, Summaries, begin_summary, concat_summaries, make_algebra
+from trendweave.kernels.loops.summaries import Summaries, concat_summaries
+from trendweave.kernels.numbering import list_ranges
 from trendweave.planning.blocking import Blocking
 from trendweave.planning.folding import plan_folding
-from trendweave.planning.plan import KeyColumn, Plan, Summing, Template, Way
-from trendweave.planning.preparation import Preparation, PreparedEdge
+from trendweave.planning.plan import KeyColumn, Template
 from trendweave.programs.trends.bound import BoundTrends
-from trendweave.programs.trends.kernel_inputs import KernelInputs
-from trendweave.programs.trends.measured_values import Measured, measure_values
-from trendweave.rows.encoded import TIME, EncodedRows, encode_rows
-from trendweave.rows.segments import Segments, keep_readable
+from trendweave.programs.trends.measured_values import Measured
+from trendweave.rows.encoded import TIME
 from trendweave.rows.times import TimeType, as_steps
 
 #: The time of an event without a value; NULL for others.
@@ -45,31 +42,24 @@ def name_values(bound: BoundTrends) -> tuple[str, ...]:
 
 
 def key_by_values(bound: BoundTrends, values: Sequence[str]) -> BoundTrends:
-    """The same query with values as keys, and nothing asked of neighbours."""
+    """The same query with values as keys: nothing else is asked of neighbours."""
     if not values:
         return bound
     plan, preparation = bound.plan, bound.preparation
     names = (*(name for name in values if name not in preparation.partition_key), _UNKNOWN_AT)
-    running = Summing(Way.RUNNING_SUMS, Way.RUNNING_SUMS, "values are keys")
-    steps = tuple(replace(step, summing=running) for step in plan.template.transitions)
+    keys = (KeyColumn((name,), None, nullable=True) for name in names)
     return replace(
         bound,
-        plan=replace(
-            plan,
-            templates=(replace(plan.template, transitions=steps),),
-            edges=tuple(replace(edge, comparisons=()) for edge in plan.edges),
-            partition_key=(*plan.partition_key, *(KeyColumn((name,), None, nullable=True) for name in names)),
-        ),
-        prepared=replace(
-            preparation,
-            edges=tuple(PreparedEdge((), edge.general) for edge in preparation.edges),
-            partition_key=(*preparation.partition_key, *names),
-        ),
+        plan=replace(plan, partition_key=(*plan.partition_key, *keys)),
+        prepared=replace(preparation, partition_key=(*preparation.partition_key, *names)),
     )
 
 
 def keep_unknown_apart(rows: pa.Table, values: Sequence[str], kind: TimeType) -> pa.Table:
-    """Prepared rows with a column that tells events without a value apart by their times."""
+    """Prepared rows with a column that tells events without a value apart by their times; without values as they
+    are."""
+    if not values:
+        return rows
     unknown = np.zeros(rows.num_rows, np.bool_)
     for name in values:
         unknown |= np.asarray(pc.is_null(rows.column(name)))
@@ -82,47 +72,7 @@ def keep_unknown_apart(rows: pa.Table, values: Sequence[str], kind: TimeType) ->
 Gaps: TypeAlias = tuple[KernelTemplate, tuple[tuple[int, int], ...]]
 
 
-def number_gaps(template: Template, numbers: KernelTemplate, blocking: Blocking, variables: Mapping[str, int]) -> Gaps:
-    """Tell kernels what blocks which gap.
-
-    Args:
-        template: The template of a plan.
-        numbers: The same in numbers.
-        blocking: The names of variables that block its gaps.
-        variables: The numbers of all variables. The number behind them is that of the opening.
-
-    Returns:
-        The template, with a state more where trends may not begin everywhere in a window.
-    """
-
-    def numbered(names: frozenset[str]) -> tuple[int, ...]:
-        return tuple(sorted(variables[name] for name in names))
-
-    between = {place: numbered(names) for place, names in enumerate(blocking.between) if names}
-    ends = zip(template.ends, blocking.behind, strict=True)
-    behind = {end.state: numbered(names) for end, names in ends if names}
-    if not blocking.leads:
-        return copy_blocked_states(numbers, between, behind)
-    opened = len(template.states)
-    starts = [
-        (start.state, numbered(names)) for start, names in zip(template.starts, blocking.before, strict=True) if names
-    ]
-    is_start = np.append(numbers.is_start, True)
-    is_start[[state for state, _ in starts]] = False
-    between |= {len(template.transitions) + place: names for place, (_, names) in enumerate(starts)}
-    opening = KernelTemplate(
-        np.append(numbers.state_variable, len(variables)),
-        is_start,
-        np.append(numbers.is_final, False),
-        np.append(numbers.source, [opened] * len(starts)),
-        np.append(numbers.target, [state for state, _ in starts]),
-    )
-    return copy_blocked_states(opening, between, behind)
-
-
-def copy_blocked_states(
-    template: KernelTemplate, blockers: Mapping[int, tuple[int, ...]], final_blockers: Mapping[int, tuple[int, ...]]
-) -> Gaps:
+def number_gaps(template: Template, blocking: Blocking, variables: Mapping[str, int]) -> Gaps:
     """A copy of each state for each set of variables whose events block what follows.
 
     A trend that goes on over a gap in which an event must not lie goes on from a copy of its state. The copy is reached
@@ -130,37 +80,53 @@ def copy_blocked_states(
     added: an event blocks only gaps that begin before it and end after it.
 
     Args:
-        template: The template.
-        blockers: Per transition, variables that may not be read between its two events.
-        final_blockers: Per final state, variables that may not be read behind an event that ends a trend in it.
+        template: The template of a plan.
+        blocking: The names of variables that block its gaps.
+        variables: The numbers of all variables. The number behind them is that of the opening.
+
+    Returns:
+        The template, with a state more where trends may not begin everywhere in a window.
     """
-    blocked = {number: frozenset(variables) for number, variables in blockers.items() if variables}
-    at_end = {state: frozenset(variables) for state, variables in final_blockers.items() if variables}
-    nothing: frozenset[int] = frozenset()
-    wanted = {(int(template.source[number]), variables) for number, variables in blocked.items()}
-    wanted |= {(state, variables) for state, variables in at_end.items() if template.is_final[state]}
-    states = [(state, nothing) for state in range(len(template.state_variable))]
-    states += sorted(wanted, key=lambda pair: (pair[0], sorted(pair[1])))
-    is_final = [bool(template.is_final[state]) and at_end.get(state, nothing) == kept for state, kept in states]
-    transitions = []
-    for number, (source, target) in enumerate(zip(template.source, template.target, strict=True)):
-        before = states.index((int(source), blocked.get(number, nothing)))
-        transitions += [(before, place) for place, (state, _) in enumerate(states) if state == int(target)]
-    useful = {place for place, ends in enumerate(is_final) if ends}
-    while more := {source for source, target in transitions if target in useful} - useful:
+
+    def numbered(names: frozenset[str]) -> frozenset[int]:
+        return frozenset(variables[name] for name in names)
+
+    variable = [variables[state.variable] for state in template.states]
+    begins = {start.state for start in template.starts}
+    ends = {end.state: numbered(names) for end, names in zip(template.ends, blocking.behind, strict=True)}
+    between = zip(template.transitions, blocking.between, strict=True)
+    gaps = [(step.source, step.target, numbered(names)) for step, names in between]
+    if blocking.leads:
+        opening = len(variable)
+        variable.append(len(variables))
+        before = zip(template.starts, blocking.before, strict=True)
+        gaps += [(opening, start.state, numbered(names)) for start, names in before if names]
+        begins = {opening, *begins} - {target for source, target, _ in gaps if source == opening}
+    copies = {(source, names) for source, _, names in gaps} | set(ends.items())
+    states = [(state, frozenset[int]()) for state in range(len(variable))]
+    states += sorted((one for one in copies if one[1]), key=lambda copy: (copy[0], sorted(copy[1])))
+    steps = [
+        (states.index((source, names)), place)
+        for source, target, names in gaps
+        for place, (state, _) in enumerate(states)
+        if state == target
+    ]
+    is_final = [ends.get(state) == names for state, names in states]
+    useful = {place for place, final in enumerate(is_final) if final}
+    while more := {source for source, target in steps if target in useful} - useful:
         useful |= more
     kept = sorted(useful) or list(range(len(states)))
-    place_of = {place: number for number, place in enumerate(kept)}
-    pairs = [(place_of[s], place_of[t]) for s, t in transitions if s in place_of and t in place_of]
+    number = {place: index for index, place in enumerate(kept)}
+    pairs = [(number[source], number[target]) for source, target in steps if source in number and target in number]
     source, target = np.array(pairs, np.int64).reshape(-1, 2).T
     changed = KernelTemplate(
-        np.array([template.state_variable[states[place][0]] for place in kept], np.int64),
-        np.array([template.is_start[states[place][0]] for place in kept], bool),
+        np.array([variable[states[place][0]] for place in kept], np.int64),
+        np.array([states[place][0] in begins for place in kept], bool),
         np.array([is_final[place] for place in kept], bool),
         source,
         target,
     )
-    return changed, tuple((place_of[place], v) for place in kept for v in sorted(states[place][1]))
+    return changed, tuple((number[place], v) for place in kept for v in sorted(states[place][1]))
 
 
 def open_windows(
@@ -177,83 +143,11 @@ def open_windows(
     Returns:
         Summaries, and where each run begins and ends among them.
     """
-    count = high - low + 1
-    ends = np.cumsum(count)
-    begins = ends - count
-    index = np.arange(int(count.sum())) + np.repeat(low - 1 - begins, count)
+    ends = np.cumsum(high - low + 1)
+    begins = ends - (high - low + 1)
+    index = list_ranges(low - 1, high - low + 1)
     index[begins] = summaries.size
     return concat_summaries([summaries, opening]).take(index), begins, ends
-
-
-@dataclass(frozen=True)
-class Measures:
-    """Of a plan that is bound to the columns of some events. What is asked for is found once, when it is needed.
-    `values` are columns that all events of a trend have in common, beside keys; `blocking` names variables whose events
-    block gaps."""
-
-    bound: BoundTrends
-    overlap: bool
-    values: tuple[str, ...] = ()
-    blocking: Blocking | None = None
-
-    @property
-    def plan(self) -> Plan:
-        return self.bound.plan
-
-    @property
-    def preparation(self) -> Preparation:
-        return self.bound.preparation
-
-    @cached_property
-    def _no_rows(self) -> pa.Table:
-        return self.with_values(self.bound.prepare(self.bound.events.empty_table())[0])
-
-    def with_values(self, rows: pa.Table) -> pa.Table:
-        """Prepared rows with what else tells trends apart where values do."""
-        return keep_unknown_apart(rows, self.values, self.bound.time_type) if self.values else rows
-
-    def measure(self, rows: pa.Table) -> Measured:
-        """What is asked of some rows; of all of them the same."""
-        return measure_values(self.plan, self.preparation, rows, all_rows=False)
-
-    @cached_property
-    def of_no_rows(self) -> Measured:
-        return self.measure(self._no_rows)
-
-    def find_segments(self, rows: EncodedRows) -> Segments:
-        """The rows that trends are made of, and those that block their gaps."""
-        names = {state.variable for state in self.plan.template.states}
-        names |= self.blocking.variables if self.blocking is not None else frozenset()
-        return keep_readable(rows.partitions, KernelInputs(self.plan, self.preparation, rows).bits(names))
-
-    @cached_property
-    def _gaps(self) -> Gaps:
-        inputs = KernelInputs(self.plan, self.preparation, encode_rows(self.plan, self.preparation, self._no_rows))
-        template = inputs.kernel_template(self.plan.template)
-        if self.blocking is None:
-            return template, ()
-        return number_gaps(self.plan.template, template, self.blocking, inputs.number)
-
-    @cached_property
-    def algebra(self) -> Algebra:
-        """How trends are summed up."""
-        template, resets = self._gaps
-        return make_algebra(
-            template,
-            self.of_no_rows.aggregates,
-            "float64" if self.bound.numbers == "float64" else "exact",
-            only_beginnings=not self.overlap and not self._opens,
-            resets=resets,
-        )
-
-    @property
-    def _opens(self) -> bool:
-        return self.blocking is not None and self.blocking.leads
-
-    @cached_property
-    def opening(self) -> Summaries | None:
-        """What stands before the summaries of a window; None where trends may begin everywhere in it."""
-        return begin_summary(self.algebra, len(self.plan.variables)) if self._opens else None
 
 
 def find_infinite(measured: Measured, count: int) -> np.ndarray:

@@ -85,6 +85,17 @@ def _draw_distinct(source: random.Random, below: int, wanted: int) -> list[int]:
     return sorted(found)
 
 
+def share_first(place: np.ndarray, counts: np.ndarray, wanted: int) -> Share:
+    """The first trends of each place; `counts` are those of each entry, as far as they matter."""
+    share = share_all(place.size)
+    order = np.argsort(place, kind="stable")
+    counts = np.clip(counts, 0, wanted).astype(np.int64)[order]
+    before = np.cumsum(counts) - counts
+    first = np.searchsorted(place[order], place[order])
+    share.quota[order] = np.clip(wanted - (before - before[first]), 0, counts)
+    return share
+
+
 def share_longest(place: np.ndarray, lengths: list[np.ndarray], wanted: int) -> Share:
     """`lengths` are those of each entry's longest trends, as many as are wanted, longest first."""
     share = share_all(place.size)

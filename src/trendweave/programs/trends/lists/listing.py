@@ -29,6 +29,7 @@ from trendweave.programs.trends.lists.choosing import (
     WaitingTrends,
     places_of,
     share_all,
+    share_first,
     share_longest,
     share_sample,
 )
@@ -40,7 +41,6 @@ from trendweave.programs.trends.lists.selection import Selector
 from trendweave.programs.trends.lists.taking import Demands, find_entries, take_trends
 from trendweave.programs.trends.lists.walking import (
     FoundTrends,
-    choose_strategy,
     draw_trends,
     find_graphs,
     find_longest,
@@ -82,7 +82,8 @@ class TrendListing:
     @property
     def closes(self) -> bool:
         """May quotas become 0 while trends are found?"""
-        return self.plan.choice is not None and self.plan.choice.kind == "limit" and self.plan.selection is None
+        limits = self.plan.choice is not None and self.plan.choice.kind == "limit"
+        return limits and self.selector is None and not self.is_counted
 
     @property
     def is_counted(self) -> bool:
@@ -96,12 +97,8 @@ class TrendListing:
         """How many trends will be shown; None where it turns out only while they are."""
         if not self.is_counted:
             return None
-        choice, counts = self.plan.choice, self.counted.entries.counts
-        if choice is None:
+        if self.plan.choice is None:
             return self.counted.entries.total
-        if choice.kind == "limit":
-            capped = np.where(counts == UNKNOWN, choice.count, np.minimum(counts, choice.count)).astype(np.float64)
-            return int(np.minimum(np.bincount(self.counted.number_places(), capped), choice.count).sum())
         return int(self.share.quota.sum() + self.share.drawn.sum())
 
     def fold_trends(self, columns: EachColumns) -> Iterator[ShownTrends | FoldedTrends]:
@@ -142,8 +139,7 @@ class TrendListing:
 
     def _find_in(self, part: SegmentGraph) -> Iterator[ShownTrends]:
         entries, detection = self.counted.entries, self.detection
-        strategy = choose_strategy(part, entries, self.graphs.mode, self.plan.choice is not None, detection)
-        for found in walk_trends(part, entries, self.share, self.graphs.mode, detection, strategy):
+        for found in walk_trends(part, entries, self.share, self.graphs.mode, detection):
             kept = found if self.once is None else self.once.keep(part, found, entries.window[found.entry])
             yield self._show(part, kept)
         for drawn in draw_trends(part, entries, self.share, self.seeds, self.graphs.mode):
@@ -158,7 +154,7 @@ class TrendListing:
         else:
             taken = self._select(self._find_some(self.graphs.parts()))
         choice = self.plan.choice
-        if choice is None or (self.is_counted and not self.closes):  # then all that are found are chosen
+        if choice is None or self.is_counted:  # then all that are found are chosen
             yield from taken
             return
         if choice.kind == "limit":
@@ -303,11 +299,10 @@ def list_trends(
     counted = graphs.counted
     once, share = EachOnce.of(counted, mode), share_all(counted.entries.size)
     listing = TrendListing(detection, graphs, once, Selector.of(task), share, [])
-    if choice is not None and listing.closes:
-        if not plan.match_conditions and (once is None or not once.leaves_out):
-            share.quota[:] = choice.count
-    elif choice is not None and listing.is_counted:
+    if choice is not None and listing.is_counted:
         listing = _share_out(listing, choice)
+    elif choice is not None and listing.closes and not plan.match_conditions and (once is None or not once.leaves_out):
+        share.quota[:] = choice.count
     if listing.is_counted:
         check_number(listing.trends, detection.max_trends, plan)
     else:
@@ -317,6 +312,9 @@ def list_trends(
 
 def _share_out(listing: TrendListing, choice: Choice) -> TrendListing:
     entries, mode, place = listing.counted.entries, listing.graphs.mode, listing.counted.number_places()
+    if choice.kind == "limit":
+        counts = np.where(entries.counts == UNKNOWN, choice.count, entries.counts)
+        return replace(listing, share=share_first(place, counts, choice.count))
     if choice.kind == "longest":
         lengths: list[np.ndarray] = [np.empty(0, np.int64)] * entries.size
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.kernels.lists.contiguous import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT, Rule
-from trendweave.kernels.lists.take import NOTHING_TAKEN
+from trendweave.kernels.lists.take import NOTHING_TAKEN, take_in_order
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow, Plan
 from trendweave.planning.preparation import Preparation
@@ -105,37 +105,6 @@ def first_of_beginnings(rule: Rule, trends: ShownTrends, ticks: np.ndarray, plac
     return chosen[np.lexsort((places[begin], ends[chosen], trends.variables[begin], ticks[begin], window[chosen]))]
 
 
-def take_one_after_the_other(
-    rule: Rule, trends: ShownTrends, ticks: np.ndarray, partition: np.ndarray, limit: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Find the trends that are taken, of some that were thinned out to one per first event.
-
-    Args:
-        rule: What the query asks for.
-        trends: Trends as `first_of_beginnings` orders them.
-        ticks: The tick of each of their events.
-        partition: The partition of each trend.
-        limit: Per partition, the last tick at which none may begin.
-
-    Returns:
-        Which trends are taken, and the limits after that.
-    """
-    begins, until = ticks[trends.starts[:-1]], taken_until(rule, trends, ticks)
-    if (until == NOTHING_TAKEN).all():
-        return begins > limit[partition], limit.copy()
-    taken, reached = np.zeros(trends.count, np.bool_), limit.copy()
-    place, far = None, NOTHING_TAKEN
-    columns = (_windows(rule, trends), partition, begins, until)
-    for trend, (window, of, tick, up_to) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        if place != (window, of):
-            place, far = (window, of), limit[of]
-        if tick > far:
-            taken[trend] = True
-            far = max(far, up_to)
-            reached[of] = max(reached[of], far)
-    return taken, reached
-
-
 def taken_until(rule: Rule, trends: ShownTrends, ticks: np.ndarray) -> np.ndarray:
     """Per trend the last tick at which no other event may begin one once it is taken; NOTHING_TAKEN where each may."""
     if rule.kind == PAST_LAST:
@@ -185,8 +154,11 @@ class Selector:
             if some is not None:
                 waiting.add(some)
             elif (trends := waiting.take()) is not None:
-                partition, ticks = find_partitions(self.rows, trends), self.rows.tick[trends.rows]
-                taken, reached = take_one_after_the_other(self.rule, trends, ticks, partition, self.limit)
-                if not self.rule.by_window:
-                    self.limit = reached
+                ticks, taken = self.rows.tick[trends.rows], np.zeros(trends.count, np.bool_)
+                place, limit = find_partitions(self.rows, trends), self.limit
+                if self.rule.by_window:
+                    place = np.unique(np.stack([trends.window, place]), axis=1, return_inverse=True)[1].reshape(-1)
+                    limit = np.full(trends.count, NOTHING_TAKEN, np.int64)
+                until = taken_until(self.rule, trends, ticks)
+                take_in_order(place, ticks[trends.starts[:-1]], until, limit, taken)
                 yield trends.take(np.flatnonzero(taken))

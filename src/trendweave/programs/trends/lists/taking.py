@@ -1,9 +1,9 @@
-"""AFTER MATCH SKIP and PER START without looking at other trends: only those that are taken are found.
+"""AFTER MATCH SKIP and PER START without looking at other trends: only those that are taken are built.
 
-What must hold for whole trends is judged some beginnings at a time, ahead of taking: first of the trend of each that
-ends last, which is folded together with those of all others, and then, only where that fails, of its other trends one
-after the other. Where one path alone leads on from a beginning, its trends are beginnings of one another, and a walk
-ends as soon as no longer one can do.
+Beginnings are looked at some at a time, by the end of the first trend of each and what is folded over it. What must
+hold for whole trends is judged first of the one that ends last, and then, only where that fails, of the other trends of
+a beginning one after the other. Where one path alone leads on from a beginning, its trends are beginnings of one
+another, and a walk ends as soon as no longer one can do.
 """
 
 from __future__ import annotations
@@ -14,10 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from trendweave.kernels.lists.contiguous import Rule
-from trendweave.kernels.lists.folds import Folds
+from trendweave.kernels.lists.contiguous import TO_FIRST, TO_LAST, TO_NEXT
+from trendweave.kernels.lists.folds import FIRST, LAST, Folds, make_folds
 from trendweave.kernels.lists.graph import NOWHERE, find_bounds, latest_behind, list_windows
-from trendweave.kernels.lists.take import NOTHING_TAKEN, TakeShape, new_ways, write_judging, write_take
+from trendweave.kernels.lists.take import (
+    NOTHING_TAKEN,
+    TakeShape,
+    new_ways,
+    take_in_order,
+    write_candidates,
+    write_collect,
+    write_trends,
+)
 from trendweave.kernels.sorting import stable_order
 from trendweave.programs.trends.aggregates import of_rows
 from trendweave.programs.trends.lists.choosing import NO_LIMIT
@@ -28,7 +36,7 @@ from trendweave.programs.trends.lists.selection import Selector
 from trendweave.programs.trends.lists.walking import FoundTrends, make_buffers
 from trendweave.results.shown_trends import FoldedOutput
 
-#: Beginnings that are judged at once, at least, in the beginning, and at most.
+#: Beginnings that are looked at together, at least, in the beginning, and at most.
 _FEWEST_STARTS, _SOME_STARTS, _MOST_STARTS = 64, 1024, 65_536
 #: Candidates in a buffer, and those of one beginning that are walked at first; then three times as many as before.
 _CANDIDATES, _FIRST_CANDIDATES = 1 << 17, 16
@@ -95,34 +103,186 @@ def take_trends(
     inside = entries.find_segments(part.first, part.end)
     # Windows of a segment one after the other.
     inside = inside[np.lexsort((entries.window[inside], entries.segment[inside]))]
-    if not inside.size:
-        return
-    shape = TakeShape(selector.rule, demands is not None, folds.shape)
-    given = _describe_graph(part, selector.places)
-    segment, window = entries.segment[inside] - part.first, entries.window[inside]
-    low, high = find_bounds(part.graph, segment, window)
-    given |= {"entry_segment": segment, "entry_window": window, "entry_low": low, "entry_high": high}
-    given["limit"] = limit = selector.limit[partition[inside]]
-    given["path"], given["cursor"] = np.empty((2, part.largest_segment), np.int64)
-    judge = None
-    if demands is not None:
-        judge = Judge(part, selector.rule, demands, given)
-    buffers, loop = make_buffers(part.row.size, part.largest_segment), write_take(shape)
-    state = np.array([0, -1, NOTHING_TAKEN, -1, 0, 0])
-    cells = folds.cells(buffers.entry.size)
-    asked = given | new_ways(part.row.size) | _name_folds(folds, part, cells)
-    asked |= {"gone": np.full(part.row.size, -1, np.int64), "state": state}
-    asked |= {"found_entry": buffers.entry, "starts": buffers.starts, "vertices": buffers.vertices}
-    while state[0] < inside.size:
-        if judge is not None and state[0] * (part.row.size + 1) + max(state[1], 0) >= state[5]:
-            asked |= judge.decide(state)
-        trends = loop.run(asked)
-        if trends:
+    if inside.size:
+        yield from _Taking(part, entries.take(inside), inside, partition[inside], selector, folds, demands).take()
+
+
+@dataclass(frozen=True, slots=True)
+class _Beginnings:
+    """Beginnings in order of their entries and times; of the trend of each that comes first its last vertex (-1: there
+    is none), how it is found again, and what is folded over it."""
+
+    entry: np.ndarray
+    vertex: np.ndarray
+    end: np.ndarray
+    how: np.ndarray
+    outputs: list[FoldedOutput]
+
+    def take(self, chosen: np.ndarray) -> _Beginnings:
+        outputs = [one.take(chosen) for one in self.outputs]
+        return _Beginnings(self.entry[chosen], self.vertex[chosen], self.end[chosen], self.how[chosen], outputs)
+
+
+class _Taking:
+    """Takes the trends of a graph."""
+
+    def __init__(
+        self,
+        part: SegmentGraph,
+        entries: WindowEntries,
+        numbers: np.ndarray,
+        partition: np.ndarray,
+        selector: Selector,
+        folds: Folds,
+        demands: Demands | None,
+    ) -> None:
+        self.part, self.numbers, self.selector, self.demands = part, numbers, selector, demands
+        self.rule = rule = selector.rule
+        # What is shown comes first, then what is demanded, and then the event that the clause names.
+        named = [(FIRST if rule.kind == TO_FIRST else LAST, rule.variable, None, None)]
+        asked = make_folds(named if rule.kind in (TO_FIRST, TO_LAST) else [])
+        self.shown, self.judged = len(folds.shape), len(folds.shape) + (len(demands.folds.shape) if demands else 0)
+        self.folds = Folds.join([folds, *([demands.folds] if demands else []), asked])
+        # Of trends that are judged the one that ends last is looked at first, whatever is taken.
+        self.shape = TakeShape(rule.shortest and demands is None, not rule.by_window, self.folds.shape)
+        segment = entries.segment - part.first
+        low, high = find_bounds(part.graph, segment, entries.window)
+        # Under WITHIN alone, limits are those of partitions, of which there may be several graphs.
+        self.limit = np.full(numbers.size, NOTHING_TAKEN, np.int64) if rule.by_window else selector.limit
+        self.place = np.arange(numbers.size) if rule.by_window else partition
+        self.given = _describe_graph(part, selector.places) | {
+            "entry_segment": segment,
+            "entry_window": entries.window,
+            "entry_low": low,
+            "entry_high": high,
+            "entry_place": self.place,
+            "limit": self.limit,
+        }
+        self.given["path"], self.given["cursor"] = np.empty((2, part.largest_segment), np.int64)
+        self.given |= self.folds.name_columns() | self.folds.name_cells("ahead", "ahead_real", part.row.size)
+        self.given |= self.folds.name_cells("stack", "stack_real", part.largest_segment)
+        # Where one path alone leads on: from every vertex some way leads to an end.
+        forks = np.where(np.diff(self.given["follow_starts"]) > 1, 0, NOWHERE)
+        self.is_single = latest_behind(part.graph.edge_starts, part.graph.edges, forks)[1] == NOWHERE
+        tick = part.graph.tick
+        begins = np.flatnonzero(np.append(True, tick[1:] != tick[:-1])) if tick.size else np.zeros(1)
+        self.most_of_tick = int(np.diff(begins, append=tick.size).max())
+        self.at_once, self.walked = _SOME_STARTS, 0
+
+    def take(self) -> Iterator[tuple[FoundTrends, list[FoldedOutput]]]:
+        """Take the trends that begin first, then those of the beginnings that are left."""
+        collect, ways, state = write_collect(self.shape), new_ways(self.part.row.size), np.array([0, -1, -1, 0])
+        writing = self.given | new_ways(self.part.row.size) | {"state": np.array([-1])}
+        while state[0] < self.numbers.size:
+            most, state[3], walked = max(self.at_once, self.most_of_tick), 0, self.walked
+            rows, cells = np.empty((4, most), np.int64), self.folds.cells(most)
+            names = ("start_entry", "start_vertex", "start_end", "start_how")
+            given = self.given | ways | dict(zip(names, rows, strict=True)) | {"state": state, "most": most}
+            count = collect.run(given | {"whole": cells[0], "real": cells[1]})
+            entry, vertex, end, how = rows[:, :count]
+            starts = _Beginnings(entry, vertex, end, how, self._read(cells, count))
+            if self.demands is not None:
+                self._judge(self.demands, starts)
+            taken = self._take_in_order(starts)
+            # More at once, unless much was searched for beginnings that are taken away.
+            in_vain = state[3] + self.walked - walked > _FIRST_CANDIDATES * count and 2 * taken.vertex.size < count
+            self.at_once = min(max(self.at_once // 2 if in_vain else 2 * self.at_once, _FEWEST_STARTS), _MOST_STARTS)
+            if self.shown and taken.vertex.size:
+                nothing = np.empty(0, np.int64)
+                yield FoundTrends(nothing, nothing, self.numbers[taken.entry]), taken.outputs[: self.shown]
+            elif taken.vertex.size:
+                yield from ((found, []) for found in self._write(taken, writing))
+
+    def _read(self, cells: tuple[np.ndarray, np.ndarray], count: int) -> list[FoldedOutput]:
+        return [FoldedOutput(*one) for one in self.folds.read(cells, count)]
+
+    def _take_in_order(self, starts: _Beginnings) -> _Beginnings:
+        """Take the trends that no earlier one has taken away, of each event at most one."""
+        order, ticks = self._order(starts, np.flatnonzero(starts.end >= 0)), self.part.graph.tick
+        tick, until = ticks[starts.vertex[order]], ticks[starts.end[order]]
+        if self.rule.kind in (TO_FIRST, TO_LAST):
+            named = starts.outputs[-1].rows[order]
+            until = np.where(named < 0, NOTHING_TAKEN, self.selector.rows.tick[named] - 1)
+            until[until < tick] = NOTHING_TAKEN
+        elif self.rule.kind == TO_NEXT:
+            until[:] = NOTHING_TAKEN
+        taken = np.zeros(tick.size, np.bool_)
+        take_in_order(self.place[starts.entry[order]], tick, until, self.limit, taken)
+        return starts.take(order[taken])
+
+    def _order(self, starts: _Beginnings, chosen: np.ndarray) -> np.ndarray:
+        """The chosen beginnings in the order in which they are taken, one of each event."""
+        own, tick = starts.vertex[chosen], self.part.graph.tick
+        fresh = np.append(True, (np.diff(starts.entry[chosen]) != 0) | (np.diff(tick[own]) != 0))[: own.size]
+        if fresh.all():
+            return chosen
+        moment, variable, place = np.cumsum(fresh), self.part.variable[own], self.given["place"][own]
+        ends = tick[starts.end[chosen]] * (1 if self.rule.shortest else -1)
+        order = np.lexsort((variable, ends, place, moment))
+        order = order[np.append(True, (np.diff(moment[order]) != 0) | (np.diff(place[order]) != 0))]
+        return chosen[order[np.lexsort((place[order], ends[order], variable[order], moment[order]))]]
+
+    def _write(self, taken: _Beginnings, given: dict[str, Any]) -> Iterator[FoundTrends]:
+        """List the events of trends that are taken."""
+        loop = write_trends(TakeShape(self.shape.shortest, self.shape.from_first))
+        buffers, first = make_buffers(self.part.row.size, self.part.largest_segment), 0
+        given |= {"starts": buffers.starts, "vertices": buffers.vertices}
+        while first < taken.vertex.size:
+            columns = {"start_entry": taken.entry, "start_vertex": taken.vertex, "start_how": taken.how}
+            trends = loop.run(given | {name: column[first:] for name, column in columns.items()})
             starts = buffers.starts[: trends + 1].copy()
-            found = FoundTrends(buffers.vertices[: starts[-1]], starts, inside[buffers.entry[:trends]])
-            yield found, [FoldedOutput(*one) for one in folds.read(cells, trends)]
-    if not selector.rule.by_window:
-        np.maximum.at(selector.limit, partition[inside], limit)
+            numbers = self.numbers[taken.entry[first : first + trends]]
+            yield FoundTrends(buffers.vertices[: starts[-1]], starts, numbers)
+            first += trends
+
+    def _judge(self, demands: Demands, starts: _Beginnings) -> None:
+        """Settle which trend of each beginning comes first among those that meet what is demanded."""
+        outputs = starts.outputs[self.shown : self.judged]
+        verdict = demands.judge(self.part, outputs, starts.vertex, starts.end)
+        is_single = self.is_single[starts.vertex]
+        hopeless = ~verdict.may_end_sooner | (is_single & ~verdict.may_be_shorter)
+        # Of the shortest ones, the one that ends last tells only where no other can do.
+        fails = np.ones(hopeless.size, np.bool_) if self.rule.shortest else ~verdict.holds
+        starts.end[fails] = -1
+        left = np.flatnonzero(fails & ~hopeless)
+        if left.size:
+            self._walk(demands, starts, left)
+
+    def _walk(self, demands: Demands, starts: _Beginnings, own: np.ndarray) -> None:
+        """Look for the trends of some beginnings that meet what is demanded, among all of their trends."""
+        tick, sign, walk = self.part.graph.tick, 1 if self.rule.shortest else -1, write_candidates(self.shape)
+        window, is_single = self.given["entry_window"][starts.entry], self.is_single[starts.vertex]
+        seen = np.zeros(starts.vertex.size, np.int64)
+        of, numbers, ends = np.empty((3, _CANDIDATES), np.int64)
+        cells, left = self.folds.cells(of.size), own
+        given = self.given | {"found_start": of, "found_number": numbers, "found_end": ends}
+        given |= {"whole": cells[0], "real": cells[1]}
+        while left.size:
+            came, is_over = np.zeros(left.size, np.int64), np.zeros(left.size, np.bool_)
+            wanted = np.maximum(3 * seen[left], _FIRST_CANDIDATES)
+            given |= {"of_vertex": starts.vertex[left], "of_window": window[left], "before": seen[left]}
+            count = walk.run(given | {"wanted": wanted, "came": came, "is_over": is_over})
+            self.walked += count
+            demands.check(self.walked)
+            outputs = self._read(cells, count)
+            begin, end = left[of[:count]], ends[:count]
+            verdict = demands.judge(self.part, outputs[self.shown : self.judged], starts.vertex[begin], end)
+            chosen = np.flatnonzero(verdict.holds)
+            # The first of each beginning comes last, and stays.
+            chosen = chosen[np.lexsort((numbers[chosen], sign * tick[end[chosen]], begin[chosen]))][::-1]
+            better = np.full(starts.vertex.size, -1)
+            better[begin[chosen]] = chosen
+            some = np.flatnonzero(better >= 0)
+            known = starts.end[some]
+            some = some[(known < 0) | (sign * tick[end[better[some]]] < sign * tick[known])]
+            starts.end[some], starts.how[some] = end[better[some]], numbers[better[some]]
+            for one, other in zip(starts.outputs, outputs, strict=True):
+                one.put(some, other.take(better[some]))
+            seen[left] += came
+            is_over |= is_single[left] & (starts.end[left] >= 0) & self.rule.shortest
+            too_long = np.zeros(starts.vertex.size, np.bool_)
+            too_long[begin[~verdict.may_be_longer]] = True
+            left = left[~(is_over | (too_long & is_single)[left])]
 
 
 def _describe_graph(part: SegmentGraph, places: np.ndarray) -> dict[str, Any]:
@@ -144,106 +304,3 @@ def _describe_graph(part: SegmentGraph, places: np.ndarray) -> dict[str, Any]:
         "variable": part.variable,
         "place": place,
     }
-
-
-def _name_folds(folds: Folds, part: SegmentGraph, cells: tuple[np.ndarray, np.ndarray]) -> dict[str, Any]:
-    """What loops fold: columns, cells of the way from each vertex and of a path, and those of results."""
-    named = folds.name_columns() | dict(zip(("whole", "real"), cells, strict=True))
-    named |= folds.name_cells("ahead", "ahead_real", part.row.size)
-    return named | folds.name_cells("stack", "stack_real", part.largest_segment)
-
-
-class Judge:
-    """Judges the beginnings of a graph, ahead of taking."""
-
-    def __init__(
-        self,
-        part: SegmentGraph,
-        rule: Rule,
-        demands: Demands,
-        given: dict[str, Any],
-    ) -> None:
-        self.part, self.shortest, self.demands = part, rule.shortest, demands
-        # Where one path alone leads on: from every vertex some way leads to an end.
-        forks = np.where(np.diff(given["follow_starts"]) > 1, 0, NOWHERE)
-        self.is_single = latest_behind(part.graph.edge_starts, part.graph.edges, forks)[1] == NOWHERE
-        # The trend that ends last is looked at first, whatever is taken.
-        self.collect, self.walk = write_judging(TakeShape(replace(rule, shortest=False), True, demands.folds.shape))
-        self.given = given | new_ways(part.row.size) | _name_folds(demands.folds, part, demands.folds.cells(0))
-        self.state = np.array([0, -1, NOTHING_TAKEN, -1, 0, 0])
-        self.at_once, self.walked = _SOME_STARTS, 0
-        # Beginnings that were judged at once, the candidates that were walked for it, and what had been taken away.
-        self.last: tuple[int, int, int] | None = None
-        tick = part.graph.tick
-        begins = np.flatnonzero(np.append(True, tick[1:] != tick[:-1])) if tick.size else np.zeros(1)
-        self.most_of_tick = int(np.diff(begins, append=tick.size).max())
-
-    def decide(self, state: np.ndarray) -> dict[str, np.ndarray]:
-        """Judge the next beginnings, from where taking stands, and say there up to where."""
-        self._adapt(int(state[4]))
-        most = max(self.at_once, self.most_of_tick)
-        names = ("start_key", "start_vertex", "start_window", "start_end", "start_how")
-        rows, cells = np.empty((5, most), np.int64), self.demands.folds.cells(most)
-        self.state[:3] = state[:3]
-        asked = self.given | dict(zip(names, rows, strict=True)) | {"state": self.state, "most": most}
-        found = self.collect.run(asked | {"whole": cells[0], "real": cells[1]})
-        state[5] = self.state[5]
-        key, vertex, window, ends, how = rows[:, :found]
-        outputs = [FoldedOutput(*one) for one in self.demands.folds.read(cells, found)]
-        verdict = self.demands.judge(self.part, outputs, vertex, ends)
-        is_single, end = self.is_single[vertex], np.full(found, -1)
-        hopeless = ~verdict.may_end_sooner | (is_single & ~verdict.may_be_shorter)
-        if self.shortest:
-            # The one that ends last tells only where no other can do.
-            left = np.flatnonzero(~hopeless)
-        else:
-            end[verdict.holds] = ends[verdict.holds]
-            left = np.flatnonzero(~verdict.holds & ~hopeless)
-        walked = self.walked
-        end[left], how[left] = self._walk(vertex[left], window[left], is_single[left])
-        self.last = found, self.walked - walked, int(state[4])
-        some = np.flatnonzero(end >= 0)
-        return {"decided": key[some], "decided_end": end[some], "decided_how": how[some]}
-
-    def _adapt(self, skipped: int) -> None:
-        """Judge more at once, unless many candidates were walked for beginnings that are taken away."""
-        if self.last is None:
-            return
-        starts, walked, before = self.last
-        in_vain = walked > _FIRST_CANDIDATES * starts and 2 * (skipped - before) > starts
-        at_once = self.at_once // 2 if in_vain else 2 * self.at_once
-        self.at_once = min(max(at_once, _FEWEST_STARTS), _MOST_STARTS)
-
-    def _walk(self, vertex: np.ndarray, window: np.ndarray, is_single: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The last vertex and the number of the candidate to take of some beginnings; -1 where none meets what is
-        asked."""
-        tick, sign = self.part.graph.tick, 1 if self.shortest else -1
-        end, number, seen = np.full(vertex.size, -1), np.full(vertex.size, -1), np.zeros(vertex.size, np.int64)
-        of, numbers, ends = np.empty((3, _CANDIDATES if vertex.size else 0), np.int64)
-        cells, left = self.demands.folds.cells(of.size), np.arange(vertex.size)
-        asked = self.given | {"found_start": of, "found_number": numbers, "found_end": ends}
-        asked |= {"whole": cells[0], "real": cells[1]}
-        while left.size:
-            came, is_over = np.zeros(left.size, np.int64), np.zeros(left.size, np.bool_)
-            wanted = np.maximum(3 * seen[left], _FIRST_CANDIDATES)
-            starts = {"of_vertex": vertex[left], "of_window": window[left], "before": seen[left], "wanted": wanted}
-            count = self.walk.run(asked | starts | {"came": came, "is_over": is_over})
-            self.walked += count
-            self.demands.check(self.walked)
-            outputs = [FoldedOutput(*one) for one in self.demands.folds.read(cells, count)]
-            verdict = self.demands.judge(self.part, outputs, vertex[left[of[:count]]], ends[:count])
-            chosen = np.flatnonzero(verdict.holds)
-            # The first of each beginning comes last, and stays.
-            order = chosen[np.lexsort((numbers[chosen], sign * tick[ends[chosen]], of[chosen]))][::-1]
-            better = np.full(left.size, -1)
-            better[of[order]] = order
-            some = np.flatnonzero(better >= 0)
-            found, own = ends[better[some]], left[some]
-            takes = (end[own] < 0) | (sign * tick[found] < sign * tick[end[own]])
-            end[own[takes]], number[own[takes]] = found[takes], numbers[better[some[takes]]]
-            seen[left] += came
-            is_over |= is_single[left] & (end[left] >= 0) & self.shortest
-            too_long = np.zeros(left.size, np.bool_)
-            too_long[of[:count][~verdict.may_be_longer]] = True
-            left = left[~(is_over | (too_long & is_single[left]))]
-        return end, number

@@ -40,8 +40,6 @@ TRENDS_AT_ONCE = 65_536
 VERTICES_AT_ONCE = 1 << 18
 #: Trends per vertex that there is room for at most: a small graph is walked with small buffers.
 TRENDS_PER_VERTEX = 64
-#: Trends per vertex from which on planning graphlets pays.
-_MANY_TRENDS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class FoundTrends:
 
 
 def walk_trends(
-    part: SegmentGraph, entries: WindowEntries, share: Share, mode: int, detection: Detection, strategy: Strategy
+    part: SegmentGraph, entries: WindowEntries, share: Share, mode: int, detection: Detection
 ) -> Iterator[FoundTrends]:
     """Find the trends of a graph, a buffer at a time. The vertices of what comes out hold until the next comes.
 
@@ -70,15 +68,14 @@ def walk_trends(
         entries: The entries of all graphs; those of this one are looked at.
         share: What to show of each entry.
         mode: ALL, COMPLETE or CHECKED.
-        detection: Its memory is for pieces of trends.
-        strategy: One of CET's.
+        detection: The strategy, and memory for pieces of trends.
 
     Yields:
         Trends, at least one at a time.
     """
     local = take_entries(part, entries, entries.find_segments(part.first, part.end), share)
     # A quarter of the memory for pieces: the graph has half of it, and buffers and batches need some.
-    for chosen, pieces in plan_walks(part.graph, mode, detection.memory // 4, local, strategy):
+    for chosen, pieces in plan_walks(part.graph, mode, detection.memory // 4, local, detection.strategy):
         some = local.take(chosen)
         for found, trends, _ in walk_entries(part, some, mode, pieces):
             if trends:
@@ -109,20 +106,6 @@ def walk_entries(
         trends, reached = walk_back(part.graph, part.steps, entries, walk, buffers, mode, part.covers, progress, *given)
         progress = Progress(*reached)
         yield buffers, trends, progress
-
-
-def choose_strategy(
-    part: SegmentGraph, entries: WindowEntries, mode: int, chooses: bool, detection: Detection
-) -> Strategy:
-    """Settle how to find the trends of a graph: walking keeps nothing and needs no plan; pieces of trends pay where
-    each of them is used many times. `chooses`: whether only some of the trends are shown."""
-    if detection.strategy is not None:
-        return detection.strategy
-    if mode == CHECKED or chooses or not part.graph.is_listed:
-        return "m-cet"
-    counts = entries.counts[entries.find_segments(part.first, part.end)]
-    many = bool((counts == UNKNOWN).any()) or sum(counts.tolist()) >= _MANY_TRENDS * part.row.size
-    return "h-cet" if many else "m-cet"
 
 
 def find_longest(part: SegmentGraph, entries: WindowEntries, entry: int, mode: int, wanted: int) -> np.ndarray:
@@ -212,118 +195,68 @@ def _draw_different(sampler: WindowSampler, source: np.random.Generator, missing
             yield trends.take(np.array(new, np.int64))
 
 
-#: Into so many graphlets a window is cut at most.
-_MOST_GRAPHLETS = 24
-#: Some entries, by their numbers, and the pieces that their trends are joined from; None: they are walked.
-_Planned = Iterator[tuple[np.ndarray, Pieces | None]]
-
-
-def plan_walks(graph: TrendGraph, mode: int, memory: int, entries: Entries, strategy: Strategy) -> _Planned:
+def plan_walks(
+    graph: TrendGraph, mode: int, memory: int, entries: Entries, strategy: Strategy | None
+) -> Iterator[tuple[np.ndarray, Pieces | None]]:
     """Settle which entries of a graph are walked together, and of which pieces their trends are joined.
+
+    T-CET and the baseline build the trends of each window as pieces of one graphlet. With H-CET windows of a segment
+    share graphlets; where no pieces fit into memory, the segment is walked.
 
     Args:
         graph: The graph.
         mode: ALL, COMPLETE or CHECKED.
         memory: For pieces.
         entries: The entries.
-        strategy: One of CET's.
+        strategy: One of CET's; None: M-CET.
 
     Yields:
-        The entries, and pieces.
+        Some entries, by their numbers, and the pieces; None: they are walked from vertex to vertex.
 
     Raises:
         ExecutionError: TW413 where pieces need too much memory.
     """
-    if strategy == "m-cet" or (strategy == "h-cet" and not graph.is_listed):
-        yield np.arange(entries.segment.size), None
+    every = np.arange(entries.segment.size)
+    if strategy in (None, "m-cet") or (strategy == "h-cet" and not graph.is_listed):
+        yield every, None
         return
-    if not graph.is_listed:
-        raise ExecutionError([_describe_too_large(strategy, memory)])
-    planner = _PiecePlanner(graph, find_begins(graph, mode), memory, entries)
-    order = np.lexsort((entries.window, entries.segment))
-    for segment in np.split(order, np.flatnonzero(np.diff(entries.segment[order])) + 1):
-        if strategy == "h-cet" and segment.size:
-            yield from planner.cut(segment)
-            continue
-        for entry in segment:
-            yield np.array([entry]), planner.build_at_once(entry, strategy)
+    begins = find_begins(graph, mode) if graph.is_listed else None
+    together = entries.segment if strategy == "h-cet" else every
+    order = np.lexsort((entries.window, together))
+    for chosen in np.split(order, np.flatnonzero(np.diff(together[order])) + 1) if order.size else ():
+        low, high = int(entries.low[chosen].min()), int(entries.high[chosen].max())
+        most = high - low if strategy == "h-cet" else 1
+        pieces = None if begins is None else _build_least(graph, begins, low, high, most, memory, strategy)
+        if pieces is None and strategy != "h-cet":
+            message = f"{strategy} would need more than {memory >> 20:,} MB for its pieces of trends"
+            way = "leave the choice to the optimiser, raise memory=, or use smaller windows"
+            raise ExecutionError([Problem("TW413", message, way)])
+        yield chosen, pieces
 
 
-def _describe_too_large(strategy: str, memory: int) -> Problem:
-    message = f"{strategy} would need more than {memory >> 20:,} MB for its pieces of trends"
-    return Problem("TW413", message, "leave the choice to the optimiser, raise memory=, or use smaller windows")
-
-
-@dataclass(frozen=True, slots=True)
-class _PiecePlanner:
-    """Cuts the segments of a graph into graphlets; trends begin at vertices that `begins` tells."""
-
-    graph: TrendGraph
-    begins: np.ndarray
-    memory: int
-    entries: Entries
-
-    def build_at_once(self, entry: int, strategy: Strategy) -> Pieces:
-        """T-CET, or the baseline: one graphlet."""
-        low, high = int(self.entries.low[entry]), int(self.entries.high[entry])
-        if _bytes(*self._count(low, high)) > self.memory:
-            raise ExecutionError([_describe_too_large(strategy, self.memory)])
-        return self._build(np.array([low, high]), strategy != "baseline")
-
-    def cut(self, chosen: np.ndarray) -> _Planned:
-        """H-CET: windows of a segment share graphlets as long as those fit into memory; a window that does not fit even
-        alone, in graphlets as small as they come, is walked."""
-        low, high = int(self.entries.low[chosen].min()), int(self.entries.high[chosen].max())
-        if chosen.size > 1:
-            cuts = self._panes(low, high)
-            if sum(_bytes(*self._count(*between)) for between in pairwise(cuts)) <= self.memory:
-                yield chosen, self._build(cuts)
-                return
-            half = chosen.size // 2
-            yield from self.cut(chosen[:half])
-            yield from self.cut(chosen[half:])
-            return
-        plan = self._best_cuts(low, high)
-        yield chosen, None if plan is None else self._build(plan)
-
-    def _panes(self, low: int, high: int) -> np.ndarray:
-        """Cuts wherever a window begins or ends."""
-        first, last = self.graph.window_first[low:high], self.graph.window_last[low:high]
-        changes = np.flatnonzero((np.diff(first) != 0) | (np.diff(last) != 0)) + 1
-        return np.concatenate([[low], low + changes, [high]]).astype(np.int64)
-
-    def _best_cuts(self, low: int, high: int) -> np.ndarray | None:
-        """Of cuts into nearly equal graphlets (CET, Section 6.2) those of least work that fit into memory. Work is the
-        vertices that are written; joining adds a step per trend and graphlet, of which the number of pieces is a
-        measure."""
-        ticks = low + np.flatnonzero(np.diff(self.graph.tick[low:high])) + 1
-        best: np.ndarray | None = None
-        pieces, least = self._count(low, high)[0], float("inf")
-        for graphlets in range(1, min(ticks.size + 1, _MOST_GRAPHLETS) + 1):
-            if pieces * graphlets >= least:
-                break
-            wanted = low + (high - low) * np.arange(1, graphlets) // graphlets
-            inner = np.unique(ticks[np.minimum(np.searchsorted(ticks, wanted), ticks.size - 1)])
-            cuts = np.concatenate([[low], inner, [high]]).astype(np.int64)
-            counts = [self._count(*between) for between in pairwise(cuts.tolist())]
-            work = sum(vertices for _, vertices in counts) + pieces * graphlets
-            if work < least and sum(_bytes(*count) for count in counts) <= self.memory:
-                best, least = cuts, work
-        return best
-
-    def _count(self, low: int, high: int) -> tuple[float, float]:
-        room = np.empty(high - low), np.empty(high - low)
-        pieces, vertices = count_pieces(self.graph.edge_starts, self.graph.edges, self.begins, low, high, *room)
-        return float(pieces), float(vertices)
-
-    def _build(self, cuts: np.ndarray, in_order: bool = True) -> Pieces:
-        counts = [self._count(int(low), int(high)) for low, high in pairwise(cuts)]
-        total, size = (int(sum(column)) for column in zip(*counts, strict=True))
-        return build_pieces(self.graph, self.begins, cuts, total, size, in_order)
-
-
-def _bytes(pieces: float, vertices: float) -> float:
-    return BYTES_PER_PIECE * pieces + BYTES_PER_VERTEX * vertices
+def _build_least(
+    graph: TrendGraph, begins: np.ndarray, low: int, high: int, most: int, memory: int, strategy: Strategy
+) -> Pieces | None:
+    """Of cuts into 1, 2, 4 or more nearly equal graphlets (CET, Section 6.2), build those of least work that fit into
+    memory. Work is the vertices that are written; joining adds a step per trend and graphlet, of which the number of
+    pieces is a measure."""
+    ticks = low + np.flatnonzero(np.diff(graph.tick[low:high])) + 1
+    best, least, all_pieces, graphlets = None, float("inf"), 0.0, 1
+    while graphlets <= min(most, ticks.size + 1) and all_pieces * graphlets < least:
+        wanted = low + (high - low) * np.arange(1, graphlets) // graphlets
+        inner = np.unique(ticks[np.minimum(np.searchsorted(ticks, wanted), ticks.size - 1)])
+        cuts = np.concatenate([[low], inner, [high]]).astype(np.int64)
+        room = np.empty((2, high - low))
+        counts = [
+            count_pieces(graph.edge_starts, graph.edges, begins, *pair, *room) for pair in pairwise(cuts.tolist())
+        ]
+        pieces, vertices = (sum(column) for column in zip(*counts, strict=True))
+        all_pieces = all_pieces or pieces
+        work = vertices + all_pieces * graphlets
+        if work < least and BYTES_PER_PIECE * pieces + BYTES_PER_VERTEX * vertices <= memory:
+            best, least = (cuts, int(pieces), int(vertices)), work
+        graphlets *= 2
+    return None if best is None else build_pieces(graph, begins, *best, strategy != "baseline")
 
 
 #: Windows in which trends may end, of all events together, that are looked at.

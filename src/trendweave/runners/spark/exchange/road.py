@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from trendweave.programs.program import Program
-from trendweave.runners.options import Exchange, Settings
+from trendweave.runners.options import Settings
 from trendweave.runners.spark.chunks import find_cut, number_chunks
 from trendweave.runners.spark.exchange.blobs import BLOBS, BUCKET
 from trendweave.runners.spark.exchange.buckets import Buckets
@@ -22,12 +20,10 @@ from trendweave.runners.spark.table_task import Limits, TableTask
 _TASKS = ("spark.sql.adaptive.coalescePartitions.initialPartitionNum", "spark.sql.shuffle.partitions")
 
 
-def choose_road(program: Program, exchange: Exchange) -> Literal["columns", "rows"]:
-    """The road that rows take. Stretches of time are cut between any two times, which Spark finds by sorting."""
+def is_sorted_by_time(program: Program) -> bool:
+    """Whether Spark has to sort rows: stretches of time are cut between any two times, which it finds by sorting."""
     parts = program.partials()
-    if parts is not None and parts.of_stretches:
-        return "rows"
-    return "columns" if exchange == "auto" else exchange
+    return parts is not None and parts.of_stretches
 
 
 def compute_columns(task: TableTask, rows: DataFrame, result: StructType, settings: Settings) -> DataFrame:

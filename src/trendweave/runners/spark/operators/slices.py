@@ -47,7 +47,7 @@ def windows_in_slices(program: WindowAggregates, events: DataFrame, settings: Se
     """
     if program.fold is None or settings.device != "cpu":
         return None
-    if events.isStreaming or settings.observation is not None or settings.exchange != "auto":
+    if events.isStreaming or settings.observation is not None:
         return None
     buckets = find_buckets(events.sparkSession) if program.keys else Buckets(1)
     rows = prepare_rows(program, events, all_words=False)

@@ -18,7 +18,7 @@ from trendweave.runners.spark.batch import merge_parts, run_batch
 from trendweave.runners.spark.chunks import find_cut
 from trendweave.runners.spark.exchange.blobs import BLOBS, BUCKET
 from trendweave.runners.spark.exchange.deal import Deal
-from trendweave.runners.spark.exchange.road import choose_road, compute_blobs, find_buckets
+from trendweave.runners.spark.exchange.road import compute_blobs, find_buckets, is_sorted_by_time
 from trendweave.runners.spark.metrics import count_results, observe_rows
 from trendweave.runners.spark.prepare import in_plain_strings
 from trendweave.runners.spark.reading.bounds import Bounds
@@ -103,7 +103,7 @@ def why_spark_reads(program: Program, events: ParquetEvents, settings: Settings)
         events: The files.
         settings: Checked options.
     """
-    if choose_road(program, settings.exchange) == "rows":
+    if is_sorted_by_time(program):
         return "rows are sorted by Spark"
     if program.needs.time is None:
         return "rows have no single time"
