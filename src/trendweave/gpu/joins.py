@@ -38,12 +38,12 @@ class Condition:
     """A condition on pairs, with the columns it reads.
 
     Attributes:
-        compiled: None: every pair.
+        compiled: What holds of a pair.
         probe_side: Which side probes are of: left or right.
         columns: By side and name, on the card.
     """
 
-    compiled: Compiled | None
+    compiled: Compiled
     probe_side: str
     columns: Mapping[tuple[str, str], CardColumn]
 
@@ -54,7 +54,7 @@ class Condition:
     def arguments(self, card: Card) -> list[Any]:
         """Pointers to the columns, as kernels take them."""
         found: list[Any] = []
-        for operand in self.compiled.operands if self.compiled else ():
+        for operand in self.compiled.operands:
             column = self.columns[operand.side, operand.column]
             found.append(column.values)
             if operand.nullable:

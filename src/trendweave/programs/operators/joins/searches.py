@@ -487,6 +487,7 @@ class Search:
         card = find_card()
         with memory_told(card):
             low, high, columns = self._on_gpu
+            assert self.test.compiled is not None
             event = first + card.xp.argsort(low[first:last])
             own = "left" if self.candidates.of_left else "right"
             chosen = {name: one.take(event) if name[0] == own else one for name, one in columns.items()}
