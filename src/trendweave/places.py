@@ -274,7 +274,7 @@ def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]
 
 def draw_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Picture:
     """The same as a picture."""
-    from trendweave.pictures.reading import make_reading_plan
+    from trendweave.pictures.bars import make_reading_plan
     from trendweave.store.patterns.access import draw_access
 
     return make_reading_plan(draw_access(_plan_on_store(asked, store, options), store))
