@@ -36,9 +36,16 @@ from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.detection import DEFAULTS, WISHES, Detection, Wishes
 from trendweave.programs.trends.lists.aggregating import aggregate_trends, find_distinct_values
-from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts, EitherSteps, Select, SelectionSteps
-from trendweave.programs.trends.lists.selection import read_rule, taken_until
-from trendweave.programs.trends.lists.undecided import OpenBeginnings, find_certain, find_waiting
+from trendweave.programs.trends.lists.choosing import read_rule, taken_until
+from trendweave.programs.trends.lists.starts import (
+    ConsumedStarts,
+    EitherSteps,
+    OpenBeginnings,
+    Select,
+    SelectionSteps,
+    find_certain,
+    find_waiting,
+)
 from trendweave.results.aggregate_table import result_table
 from trendweave.results.each_columns import fold_columns
 from trendweave.results.finished_rows import finish_batches, finish_rows, needs_finish

@@ -14,8 +14,7 @@ from trendweave.planning.plan import AggregateColumn
 from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.detection import DEFAULTS
 from trendweave.programs.trends.kernel_inputs import Piece
-from trendweave.programs.trends.lists.counting import CountedTrends, WindowEntries
-from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
+from trendweave.programs.trends.lists.graphs import CountedTrends, SegmentGraph, SegmentGraphs, WindowEntries
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.each_spread import spread_values
 from trendweave.results.partials import Component, Merging, Partials, merge

@@ -18,21 +18,35 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.gpu.card import find_card, memory_told, refuse_work
 from trendweave.gpu.matching.links import CardLinks
 from trendweave.kernels.lists.graph import ALL, CHECKED, NO_WINDOW, TrendGraph, find_bounds, list_windows
-from trendweave.kernels.lists.pieces import (
+from trendweave.kernels.lists.sample import WindowSampler
+from trendweave.kernels.lists.walk import (
     BYTES_PER_PIECE,
     BYTES_PER_VERTEX,
+    START,
+    Entries,
+    Found,
     Pieces,
+    Progress,
+    Share,
     build_pieces,
+    count_paths,
     count_pieces,
     find_begins,
+    new_walk,
+    walk_back,
 )
-from trendweave.kernels.lists.sample import WindowSampler
-from trendweave.kernels.lists.walk import START, Entries, Found, Progress, Share, count_paths, new_walk, walk_back
 from trendweave.programs.trends.detection import Detection, Strategy
 from trendweave.programs.trends.lists.choosing import NO_LIMIT, share_all
-from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, WindowEntries, count_trends, join_arrays
 from trendweave.programs.trends.lists.edges import NotLinkedError, link_on_card, why_not_linked
-from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
+from trendweave.programs.trends.lists.graphs import (
+    UNKNOWN,
+    CountedTrends,
+    SegmentGraph,
+    SegmentGraphs,
+    WindowEntries,
+    count_trends,
+    join_arrays,
+)
 from trendweave.results.shown_trends import take_lists
 
 #: Trends in a batch, and vertices in its buffer, at most; a longer trend has a buffer of its own.
