@@ -84,62 +84,6 @@ class WindowEntries:
         return np.flatnonzero((self.segment >= first) & (self.segment < end))
 
 
-@dataclass(frozen=True, slots=True)
-class CountedTrends:
-    """The rows of a task in pieces, their groups and windows, and the entries that have trends: none as long as nothing
-    is counted.
-
-    `groups` holds per piece the group of each segment.
-    """
-
-    task: PartitionTask
-    pieces: list[Piece]
-    groups: list[np.ndarray]
-    group_columns: list[pa.Array]
-    windows: WindowNumbers
-    entries: WindowEntries
-
-    @property
-    def first_segments(self) -> np.ndarray:
-        """The number of each piece's first segment, and of the one after the last."""
-        return np.concatenate([[0], np.cumsum([piece.segments.count for piece in self.pieces])]).astype(np.int64)
-
-    @property
-    def partitions(self) -> np.ndarray:
-        """The partition of each segment."""
-        return join_arrays([piece.segments.partition for piece in self.pieces])
-
-    def with_entries(self, entries: WindowEntries) -> CountedTrends:
-        """The same once something is counted; windows that are not asked for are left out."""
-        if isinstance(self.windows, TrendNumbers) and not self.windows.asked.all():
-            entries = entries.take(self.windows.asked[entries.window])
-        return replace(self, entries=entries)
-
-    def number_places(self) -> np.ndarray:
-        """Number the windows and groups that the entries belong to, as results tell them apart; one may have several
-        entries."""
-        places = np.stack([self.windows.keys(self.entries.window), self.entries.group], axis=1)
-        return np.unique(places, axis=0, return_inverse=True)[1].reshape(-1)
-
-
-def lay_out(task: PartitionTask) -> CountedTrends:
-    """Find the pieces of a task's rows, and number groups and windows."""
-    pieces = task.inputs.pieces(task.plan.template)
-    groups, columns = task.number_groups([piece.segments for piece in pieces])
-    return CountedTrends(task, pieces, groups, columns, task.number_windows(pieces, groups), WindowEntries.join([]))
-
-
-def count_trends(counted: CountedTrends) -> CountedTrends:
-    """Count the trends of a task's rows as aggregates are counted; also where only complete ones are wanted, as only
-    windows that have any are of interest."""
-    entries = []
-    for piece, group, offset in zip(counted.pieces, counted.groups, counted.first_segments[:-1], strict=True):
-        found = counted.task.aggregate_piece(piece, group, counted.windows)
-        counts = found.components[0].values
-        entries.append(WindowEntries(found.group + offset, found.window, group[found.group], counts))
-    return counted.with_entries(WindowEntries.join(entries))
-
-
 def join_arrays(parts: Sequence[np.ndarray]) -> np.ndarray:
     """Put arrays one after the other; no arrays are no numbers."""
     return np.concatenate(parts) if parts else np.empty(0, np.int64)
@@ -194,14 +138,45 @@ class SegmentGraph:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentGraphs:
-    """Builds the graphs of counted trends, anew for each pass over them unless they were kept."""
+class TrendGraphs:
+    """The rows of a task in pieces, their groups and windows, and the entries that have trends: none as long as nothing
+    is counted. Builds their graphs, anew for each pass over them unless they were `kept`.
 
-    counted: CountedTrends
+    `groups` holds per piece the group of each segment; `mode` is ALL, COMPLETE or CHECKED.
+    """
+
+    task: PartitionTask
+    pieces: list[Piece]
+    groups: list[np.ndarray]
+    group_columns: list[pa.Array]
+    windows: WindowNumbers
+    entries: WindowEntries
     mode: int
     memory: int
     linker: Linker = link_rows
     kept: tuple[SegmentGraph, ...] | None = None
+
+    @property
+    def first_segments(self) -> np.ndarray:
+        """The number of each piece's first segment, and of the one after the last."""
+        return np.concatenate([[0], np.cumsum([piece.segments.count for piece in self.pieces])]).astype(np.int64)
+
+    @property
+    def partitions(self) -> np.ndarray:
+        """The partition of each segment."""
+        return join_arrays([piece.segments.partition for piece in self.pieces])
+
+    def with_entries(self, entries: WindowEntries) -> TrendGraphs:
+        """The same once something is counted; windows that are not asked for are left out."""
+        if isinstance(self.windows, TrendNumbers) and not self.windows.asked.all():
+            entries = entries.take(self.windows.asked[entries.window])
+        return replace(self, entries=entries)
+
+    def number_places(self) -> np.ndarray:
+        """Number the windows and groups that the entries belong to, as results tell them apart; one may have several
+        entries."""
+        places = np.stack([self.windows.keys(self.entries.window), self.entries.group], axis=1)
+        return np.unique(places, axis=0, return_inverse=True)[1].reshape(-1)
 
     def parts(self) -> Iterator[SegmentGraph]:
         """Graphs of all segments, of as many of them as fit into memory at a time."""
@@ -213,7 +188,7 @@ class SegmentGraphs:
         else:
             yield from self._build(room)
 
-    def visit(self, work: Callable[[SegmentGraph], None]) -> SegmentGraphs:
+    def visit(self, work: Callable[[SegmentGraph], None]) -> TrendGraphs:
         """Do some work with each graph.
 
         Returns:
@@ -231,14 +206,13 @@ class SegmentGraphs:
         return replace(self, kept=tuple(kept) if used <= room else None)
 
     def _build(self, room: int) -> Iterator[SegmentGraph]:
-        for number in range(len(self.counted.pieces)):
+        for number in range(len(self.pieces)):
             yield from self._build_piece(number, room)
 
     def _build_piece(self, number: int, room: int) -> Iterator[SegmentGraph]:
-        counted, task = self.counted, self.counted.task
-        piece, windows = counted.pieces[number], counted.windows
+        task, piece, windows = self.task, self.pieces[number], self.windows
         segments, template = piece.segments, task.inputs.kernel_template(piece.template)
-        tick, owner = segments.take(task.rows.tick), of_rows(counted.groups[number], segments, windows)
+        tick, owner = segments.take(task.rows.tick), of_rows(self.groups[number], segments, windows)
         builder = GraphBuilder(
             task.inputs.kernel_rows(segments, windows.first(tick, owner), windows.last(tick, owner)),
             template,
@@ -250,7 +224,7 @@ class SegmentGraphs:
         )
         variable = np.asarray(template.state_variable, np.int32)
         moves = isinstance(windows, TrendNumbers)
-        offset, first, size = int(counted.first_segments[number]), 0, max(segments.count, 1)
+        offset, first, size = int(self.first_segments[number]), 0, max(segments.count, 1)
         while first < segments.count:
             end = min(first + size, segments.count)
             graph, steps = builder.link(first, end, self.linker, room), None
@@ -283,7 +257,7 @@ class SegmentGraphs:
         clean_after = np.full(graph.tick.size, NO_MATCH)
         for start in piece.template.starts:
             begins[start.state] = True
-            threshold = self.counted.task.inputs.latest_start(start.guard)
+            threshold = self.task.inputs.latest_start(start.guard)
             if threshold is not None:
                 here = graph.state == start.state
                 clean_after[here] = threshold[graph.tick[here]]
@@ -310,10 +284,8 @@ class SegmentGraphs:
         # A bit per pair of vertices of a segment of which one comes after the other: half of a square, in bytes.
         if (sizes.astype(float) ** 2 / 2 / 8).sum() > self.memory // 2:
             raise ExecutionError([self._too_large()])
-        _, pair = np.unique(row * len(self.counted.task.plan.variables) + variable, return_inverse=True)
-        covers = make_covers(
-            graph, pair.astype(np.int64), self.counted.partitions, int(sizes.max()) + 1 if sizes.size else 1
-        )
+        _, pair = np.unique(row * len(self.task.plan.variables) + variable, return_inverse=True)
+        covers = make_covers(graph, pair.astype(np.int64), self.partitions, int(sizes.max()) + 1 if sizes.size else 1)
         known = [part.edges for part in parts if part.edges is not None]
         edges = TrendEdges(*map(np.concatenate, zip(*known, strict=True))) if known else None
         return SegmentGraph(0, graph, None, row, variable, covers, edges)
@@ -321,6 +293,25 @@ class SegmentGraphs:
     def _too_large(self) -> Problem:
         message = f"the graph of complete trends does not fit into {self.memory // 2**20:,} MB"
         return Problem("TW413", message, "raise memory=, use smaller windows, or add an equivalence")
+
+
+def lay_out(task: PartitionTask, mode: int, memory: int) -> TrendGraphs:
+    """Find the pieces of a task's rows, and number groups and windows."""
+    pieces = task.inputs.pieces(task.plan.template)
+    groups, columns = task.number_groups([piece.segments for piece in pieces])
+    windows, nothing = task.number_windows(pieces, groups), WindowEntries.join([])
+    return TrendGraphs(task, pieces, groups, columns, windows, nothing, mode, memory)
+
+
+def count_trends(graphs: TrendGraphs) -> TrendGraphs:
+    """Count the trends of a task's rows as aggregates are counted; also where only complete ones are wanted, as only
+    windows that have any are of interest."""
+    entries = []
+    for piece, group, offset in zip(graphs.pieces, graphs.groups, graphs.first_segments[:-1], strict=True):
+        found = graphs.task.aggregate_piece(piece, group, graphs.windows)
+        counts = found.components[0].values
+        entries.append(WindowEntries(found.group + offset, found.window, group[found.group], counts))
+    return graphs.with_entries(WindowEntries.join(entries))
 
 
 def edge_room(memory: int) -> int:

@@ -23,7 +23,7 @@ from trendweave.planning.preparation import Preparation, PreparedEdge
 from trendweave.programs.program import NO_CARRY, Carry, Step
 from trendweave.programs.steps import WindowedSteps
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
-from trendweave.programs.trends.lists.graphs import SegmentGraphs, lay_out
+from trendweave.programs.trends.lists.graphs import lay_out
 from trendweave.results.shown_trends import join_chunks
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import LETTERS, NUMBER, TIME, EncodedRows
@@ -67,7 +67,7 @@ class OpenBeginnings:
         task = PartitionTask(
             self.plan, self.preparation, _add_later(rows, watermark, later), TaskOptions(only_counts=True)
         )
-        graphs = SegmentGraphs(lay_out(task), ALL, memory)
+        graphs = lay_out(task, ALL, memory)
         number, found = task.rows.table.column(NUMBER).to_numpy(), np.zeros(rows.tick.size, np.bool_)
         for part in graphs.parts():
             graph = part.graph

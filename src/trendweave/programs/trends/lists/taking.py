@@ -38,7 +38,7 @@ from trendweave.planning.matches.conditions import match_columns, with_columns
 from trendweave.planning.plan import AggregateColumn
 from trendweave.programs.trends.aggregates import PartitionTask, of_rows
 from trendweave.programs.trends.lists.choosing import NO_LIMIT, Selector
-from trendweave.programs.trends.lists.graphs import CountedTrends, SegmentGraph, WindowEntries
+from trendweave.programs.trends.lists.graphs import SegmentGraph, TrendGraphs, WindowEntries
 from trendweave.programs.trends.lists.walking import FoundTrends, make_buffers
 from trendweave.results.each_columns import EachColumns, fold_columns
 from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends
@@ -148,19 +148,19 @@ _FEWEST_STARTS, _SOME_STARTS, _MOST_STARTS = 64, 1024, 65_536
 _CANDIDATES, _FIRST_CANDIDATES = 1 << 17, 16
 
 
-def find_entries(counted: CountedTrends) -> CountedTrends:
-    """Find the windows of all segments that hold rows; what they hold is not counted."""
-    found, offset, windows = list[WindowEntries](), 0, counted.windows
-    for piece, group in zip(counted.pieces, counted.groups, strict=True):
+def find_entries(graphs: TrendGraphs) -> TrendGraphs:
+    """Find the windows of all segments that hold rows; what they hold is not graphs."""
+    found, offset, windows = list[WindowEntries](), 0, graphs.windows
+    for piece, group in zip(graphs.pieces, graphs.groups, strict=True):
         segments = piece.segments
-        tick, owner = segments.take(counted.task.rows.tick), of_rows(group, segments, windows)
+        tick, owner = segments.take(graphs.task.rows.tick), of_rows(group, segments, windows)
         first, last = windows.first(tick, owner), windows.last(tick, owner)
         listed = list_windows(segments.starts, first, last, NO_LIMIT)
         assert listed is not None, "there is no limit"
         segment, window = listed
         found.append(WindowEntries(segment + offset, window, group[segment], np.zeros(segment.size, np.int64)))
         offset += segments.count
-    return counted.with_entries(WindowEntries.join(found))
+    return graphs.with_entries(WindowEntries.join(found))
 
 
 @dataclass(frozen=True, slots=True)
