@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from trendweave.programs.program import Program
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
-    from trendweave.runners.options import Options, Place, Settings
+    from trendweave.runners.options import Options, Settings
+    from trendweave.runners.place import Place
     from trendweave.runners.session import PushSession
     from trendweave.runners.spark.reading.events import ParquetEvents
     from trendweave.store.event_store import EventStore

@@ -15,7 +15,7 @@ from trendweave.gpu.card import has_card
 @pytest.mark.parametrize("name", [name for name in QUERIES if name != "next"])
 def test_texts_are_bounded(name: str) -> None:
     loops = trendweave.query(QUERIES[name]).explain(loop=True, device="gpu")
-    kernel = "fold" if name in ("fold", "slide", "largest") else "propagate"
+    kernel = "fold" if name in ("fold", "windows that overlap", "largest") else "propagate"
     assert f"__global__ void {kernel}(" in loops
     assert all(len(line) <= 160 for line in loops.split("\n"))
     assert len(loops.split("\n")) <= 550

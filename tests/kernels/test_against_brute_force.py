@@ -12,7 +12,7 @@ from tests.kernels.random_cases import arguments, cases, examples
 from trendweave.kernel_cache.kernel import always_compile
 from trendweave.kernels import NO_MATCH
 from trendweave.kernels.aggregates import passes
-from trendweave.kernels.loops import vectors
+from trendweave.kernels.loops import plan
 
 #: A loop is compiled once per shape of a query, which nearly every random case has one of its own of.
 COMPILED_CASES = 6
@@ -66,21 +66,21 @@ def test_comparer_sees_differences():
     assert not same(one, {}, ["sum"])
 
 
-def check(case, force_way, numbers="exact", lanes=64, unrolled=vectors.MOST_UNROLLED):
+def check(case, force_way, numbers="exact", lanes=64, unrolled=plan.MOST_UNROLLED):
     """Hold one case against the enumeration of its trends."""
     if numbers == "float64":
         case["aggregates"] = [a for a in case["aggregates"] if all(abs(v) < 2**40 for v in a[2])]
     kinds = [a[0] for a in case["aggregates"]]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "LANE_NUMBERS", lanes)
-        patch.setattr(vectors, "MOST_UNROLLED", unrolled)
+        patch.setattr(plan, "MOST_UNROLLED", unrolled)
         ours = as_dict(aggregate(**arguments(case), numbers=numbers, force_way=force_way), kinds)
     truth = brute_force.results(case)
     assert same(ours, truth, kinds, exact=numbers == "exact"), (ours, truth)
 
 
 ways = st.sampled_from([None, "scan", "general"])
-unrolled_up_to = st.sampled_from([0, vectors.MOST_UNROLLED])
+unrolled_up_to = st.sampled_from([0, plan.MOST_UNROLLED])
 
 
 @pytest.mark.parametrize("lanes", [64, 2])

@@ -7,7 +7,7 @@ import trendweave
 from tests.kernels.forced import aggregate
 from trendweave.kernels import Aggregate, Comparison, Condition, Rows, Selection, Template
 from trendweave.kernels.inputs import furthest_states
-from trendweave.kernels.loops import plan, vectors
+from trendweave.kernels.loops import plan
 
 # A{3} and five events: ten trends
 STATES, EVENTS, TRENDS = 3, 5, 10
@@ -38,7 +38,7 @@ def test_the_furthest_state_behind_each_and_the_last_that_begins():
 )
 def test_no_state_out_of_reach_is_looked_at(given, further, monkeypatch):
     """A bound that says that nothing follows a start is believed: beyond it, no state is read."""
-    monkeypatch.setattr(vectors, "MOST_UNROLLED", 0)
+    monkeypatch.setattr(plan, "MOST_UNROLLED", 0)
     expected = 3 if "selection" in further else TRENDS
     assert aggregate(ROWS, CHAIN, **given, **further).count.tolist() == [expected]
     monkeypatch.setattr(plan, "furthest_states", _nothing_follows)

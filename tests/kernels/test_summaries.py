@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.profiles import examples
 from trendweave.kernels import Aggregate, Rows, Template, aggregate
 from trendweave.kernels.aggregates.exact_numbers import average_floats
-from trendweave.kernels.loops import run
+from trendweave.kernels.loops import fold, plan, run
+from trendweave.kernels.loops.fold import write_apply, write_fold
 from trendweave.kernels.loops.summaries import concat_summaries, extend, finish, make_algebra, no_summaries
 from trendweave.results.summaries import from_arrow, to_arrow
 
@@ -96,13 +97,18 @@ def compare(stream, overlap, cuts, name, asked=slice(None)):
         assert folded(rows, template, aggregates, overlap, cuts) == readable(results, results.window)
 
 
-@given(streams(), st.booleans(), st.data())
+@given(streams(), st.booleans(), st.sampled_from([0, plan.MOST_UNROLLED]), st.sampled_from([0, 2]), st.data())
 @examples(60)
 @pytest.mark.parametrize("name", ["integers", "arrays"])
-def test_rows_in_pieces(name, stream, overlap, data):
+def test_rows_in_pieces(name, stream, overlap, unrolled, short, data):
     begins = np.flatnonzero(np.diff(stream[1], prepend=-1)).tolist() or [0]
     cuts = data.draw(st.lists(st.sampled_from(begins), max_size=3))
-    compare(stream, overlap, sorted(cuts), name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "MOST_UNROLLED", unrolled)
+        patch.setattr(fold, "SHORT_WINDOW", short)
+        write_fold.cache_clear()
+        write_apply.cache_clear()
+        compare(stream, overlap, sorted(cuts), name)
 
 
 @pytest.mark.parametrize("name", TIERS)

@@ -13,7 +13,7 @@ import pytest
 import trendweave
 from trendweave.kernels import Way as KernelWay
 from trendweave.kernels.aggregates import passes
-from trendweave.kernels.loops import by_value, matrices, slide
+from trendweave.kernels.loops import by_value, fold
 from trendweave.kernels.loops.vectors import Numbers
 from trendweave.planning.plan import Kernel, Plan, Way
 from trendweave.programs.trends.kernel_inputs import WAYS
@@ -51,7 +51,7 @@ class Recorder:
         self._choose, self._run, self._run_loop = passes.choose_methods, passes.Engine.run, passes.run_loop
         patch.setattr(passes, "choose_methods", self.choose)
         patch.setattr(passes.Engine, "run", lambda engine, *arguments, **named: self.run(engine, *arguments, **named))
-        for module in (passes, by_value, matrices, slide):
+        for module in (passes, by_value, fold):
             patch.setattr(module, "run_loop", self.run_loop)
         for module, name, kernel in OTHER_LOOPS:
             patch.setattr(module, name, self.record(getattr(module, name), kernel))
@@ -74,6 +74,8 @@ class Recorder:
 
     def run_loop(self, name: str, *more: Any) -> None:
         self.kernels.setdefault(self._kind, set()).add(name)
+        if name == "apply":  # to what was folded before
+            self.kernels[self._kind].discard("fold")
         self._run_loop(name, *more)
 
     def record(self, loop: Callable[..., Any], kernel: str) -> Callable[..., Any]:

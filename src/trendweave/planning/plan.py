@@ -185,8 +185,9 @@ class Kernel(Enum):
     """The loop that goes over the events, and the one that takes its place where the events ask for it."""
 
     FOLD = "fold: one pass, a number per state; propagate where numbers pass 55 bits"
-    SLIDE = (
-        "slide: each event enters a queue once, whatever the overlap of windows; propagate where numbers pass 55 bits"
+    APPLY = (
+        "apply: each event is folded once, whatever the overlap of windows, which are matrices one after the other; "
+        "propagate where numbers pass 55 bits"
     )
     NEIGHBOURS = (
         "neighbours: each event looks at the one before it; "

@@ -187,7 +187,7 @@ def choose_kernel(plan: Plan, template: Template, lanes: TemplateLanes | None = 
         if len(template.states) <= _FEW_STATES or len(template.states) <= min(
             _MOST_STATES_IN_MATRICES, _windows_per_event(plan.window)
         ):
-            return Kernel.SLIDE
+            return Kernel.APPLY
         return Kernel.PROPAGATE
     return Kernel.PROPAGATE
 

@@ -16,8 +16,7 @@ from trendweave.gpu.trends.numbers import Numbers
 from trendweave.gpu.trends.written import write_fold
 from trendweave.kernels import Rows, Template
 from trendweave.kernels.aggregates.blocks import Blocks
-from trendweave.kernels.loops.fold import fold_shape
-from trendweave.kernels.loops.vectors import Numbers as NumberKind
+from trendweave.kernels.loops.fold import plan_fold
 
 #: Rows of a piece, and pieces of a product.
 PIECE_ROWS = 1024
@@ -33,8 +32,8 @@ class Fold:
 
     def __init__(self, card: Card, rows: Rows, template: Template, blocks: Blocks, packed: Any) -> None:
         self.card, self.packed, self.rows = card, packed, rows.tick.size
-        self.shape = fold_shape(template, np.zeros((0, len(template.state_variable))), NumberKind.EXACT, 1)
-        self.wide = self.shape.past + 1  # the numbers of a vector, of one kind
+        self.plan = plan_fold(template)
+        self.wide = len(self.plan.variable) + 1  # the numbers of a vector, of one kind
         self.windows = blocks.window.size
         length = blocks.row_end - blocks.row_start
         self.direct = bool(
@@ -61,7 +60,7 @@ class Fold:
         Returns:
             A line per window: the number of trends, then the sums.
         """
-        card, text = self.card, write_fold(self.shape, numbers.kind, sums)
+        card, text = self.card, write_fold(self.plan, numbers.kind, sums)
         results = card.xp.zeros((self.windows, 1 + sums), numbers.dtype)
         length = (1 + sums) * self.wide
         matrices = results if self.direct else card.xp.empty((sum(self.levels) * self.wide, length), numbers.dtype)

@@ -14,10 +14,8 @@ from functools import lru_cache
 from trendweave.gpu.sources import cuda_text
 from trendweave.gpu.trends.numbers import Kind
 from trendweave.kernels.inputs import OPERATORS
-from trendweave.kernels.loops.fold import FoldShape
-from trendweave.kernels.loops.plan import NOT_THERE, UNGUARDED, LoopPlan, StepKind
+from trendweave.kernels.loops.plan import MOST_UNROLLED, NOT_THERE, UNGUARDED, LoopPlan, StepKind
 from trendweave.kernels.loops.text import Text
-from trendweave.kernels.loops.vectors import MOST_UNROLLED
 
 #: Columns of codes of earlier rows that are staged in shared memory; others are read where they lie.
 MOST_STAGED = 16
@@ -60,24 +58,24 @@ def _assemble(name: str, kind: Kind, sums: int, defined: dict[str, int], written
 
 
 @lru_cache(maxsize=256)
-def write_fold(shape: FoldShape, kind: Kind, sums: int) -> str:
+def write_fold(plan: LoopPlan, kind: Kind, sums: int) -> str:
     """The text of `fold`: what rows add to totals per state, where state number `past` is the empty past."""
-    text, states = CudaText(), range(shape.past)
-    unrolled = sum(map(len, shape.sources)) <= MOST_UNROLLED
+    text, past = CudaText(), len(plan.variable)
+    unrolled = sum(map(len, plan.sources)) <= MOST_UNROLLED
     if not unrolled:
-        text.table("SOURCES", [source for of_state in shape.sources for source in of_state])
-        bounds = [sum(map(len, shape.sources[:q])) for q in range(shape.past + 1)]
+        text.table("SOURCES", [source for of_state in plan.sources for source in of_state])
+        bounds = [sum(map(len, plan.sources[:q])) for q in range(past + 1)]
         text.table("SOURCES_FROM", bounds)
     text.put("__device__ inline void add_row(unsigned here, long long row, long long rows, const Number* values,")
     rest = "const unsigned* value_states, const Totals* total, Totals* target, Modulus modulus)"
     with text.block(f"                               {rest}"):
         text.put("Number before[NUMBERS];")
         if unrolled:
-            for q in states:
+            for q in range(past):
                 with text.block(f"if (here >> {q} & 1)"):
                     text.put("#pragma unroll")
                     with text.block("for (int k = 0; k < NUMBERS; k++)"):
-                        put_sum(text, "before[k]", [f"total[k].of[{source}]" for source in shape.sources[q]])
+                        put_sum(text, "before[k]", [f"total[k].of[{source}]" for source in plan.sources[q]])
                     text.put(f"add_vertex({q}, before, row, rows, values, value_states, target, modulus);")
         else:
             with text.block("for (; here; here &= here - 1)"):
@@ -90,9 +88,9 @@ def write_fold(shape: FoldShape, kind: Kind, sums: int) -> str:
     text.put("")
     with text.block("__device__ inline Number ended(const Number* vector, int stride, Modulus modulus)"):
         text.put("Number sum;")
-        put_sum(text, "sum", [f"vector[{q} * stride]" for q in shape.final])
+        put_sum(text, "sum", [f"vector[{q} * stride]" for q in plan.ends])
         text.put("return settle(sum, modulus);")
-    return _assemble("fold", kind, sums, {"STATES": shape.past}, text)
+    return _assemble("fold", kind, sums, {"STATES": past}, text)
 
 
 def put_sum(text: Text, name: str, parts: Sequence[str]) -> None:

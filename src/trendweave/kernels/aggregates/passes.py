@@ -28,13 +28,11 @@ from trendweave.kernels.inputs import (
     Template,
     Way,
 )
-from trendweave.kernels.loops.fold import fold_shape
-from trendweave.kernels.loops.matrices import run_fold, sum_ends
+from trendweave.kernels.loops.fold import fold_shape, fold_windows
 from trendweave.kernels.loops.memory import NUMBER_TYPES, arguments_for, count_steps
 from trendweave.kernels.loops.plan import Columns, LoopPlan, choose_methods, make_plan
 from trendweave.kernels.loops.propagate import write_propagate
 from trendweave.kernels.loops.run import interprets, is_interpreted, run_loop
-from trendweave.kernels.loops.slide import run_slide
 from trendweave.kernels.loops.vectors import INTERPRETED, Numbers, Shape
 from trendweave.kernels.query_masks import ALL, QueryMasks, check_queries, find_accepted, masks_of, split_masks
 
@@ -203,26 +201,20 @@ class Engine:
 
     def fold(self, blocks, values: np.ndarray, states: np.ndarray, numbers: Numbers) -> tuple[np.ndarray, np.ndarray]:
         """Totals of all windows and whether they fit, for a template without conditions."""
-        shape = fold_shape(self.template, states, Numbers.FLOAT64, self.rows.letters.shape[1])
-        steps = int((blocks.row_end - blocks.row_start).sum()) * shape.components
-        steps *= shape.past + sum(map(len, shape.sources))
-        key = shape
+        overlapping, words = self.overlap > 1, self.rows.letters.shape[1]
+        key = fold_shape(self.template, states, Numbers.FLOAT64, words, overlapping)
+        steps = int((blocks.row_end - blocks.row_start).sum()) * key.steps // key.lines
         if numbers is Numbers.INT64 and is_interpreted(steps, key):
             numbers = Numbers.EXACT
-        shape, overlapping = replace(shape, numbers=numbers), self.overlap > 1
+        results = np.zeros((int(blocks.offset[-1]), key.components), NUMBER_TYPES.get(numbers, np.int64))
         if not blocks.lanes.size or not self.count:
-            return np.zeros((0, shape.components), NUMBER_TYPES.get(numbers, np.int64)), np.ones(0, np.bool_)
-        if not overlapping and not shape.is_written:  # too large to be written out: as any other template
+            return results, np.ones(0, np.bool_)
+        if not overlapping and not key.plan.is_written:  # as any other template, which is faster where it is large
             found, of_blocks, _ = self.run(blocks, values[:, None, :], states, numbers)
             return found, of_blocks
-        interpreted, kind = interprets(steps, key) or numbers in INTERPRETED, NUMBER_TYPES.get(numbers, np.int64)
-        if overlapping:
-            results = np.zeros((int(blocks.offset[-1]), shape.components), kind)
-            return results, run_slide(shape, blocks, self.rows, values, results, interpreted)
-        shape = replace(shape, is_vector=True)
-        vectors = np.zeros((blocks.lanes.size, shape.past * shape.components), kind)
-        fits = run_fold(shape, (blocks.row_start, blocks.row_end), self.rows, values, vectors, interpreted)
-        return sum_ends(shape, vectors), fits
+        interpreted = interprets(steps, key) or numbers in INTERPRETED
+        fits = fold_windows(replace(key, numbers=numbers), blocks, self.rows, values, results, interpreted)
+        return results, fits
 
     def exact_pass(self, values: np.ndarray, states: np.ndarray) -> np.ndarray | list:
         """Exact totals per window: the number of trends, then each linear component."""

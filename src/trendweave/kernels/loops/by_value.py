@@ -9,7 +9,7 @@ event comes. Windows are gone over one by one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -19,12 +19,12 @@ from trendweave.kernels.aggregates.blocks import cut_blocks
 from trendweave.kernels.aggregates.entry import measure
 from trendweave.kernels.aggregates.passes import normalise_rows, shut_out_rows
 from trendweave.kernels.inputs import Aggregate, Comparison, Results, Rows, Template
-from trendweave.kernels.loops.fold import FoldShape, fold_shape
-from trendweave.kernels.loops.matrices import fold_arguments
+from trendweave.kernels.loops.fold import Fold, FoldShape, fold_arguments, fold_shape
 from trendweave.kernels.loops.memory import NUMBER_TYPES
+from trendweave.kernels.loops.plan import NOT_THERE, StoreKind
 from trendweave.kernels.loops.run import interprets, is_interpreted, run_loop
-from trendweave.kernels.loops.text import Text, write_loop
-from trendweave.kernels.loops.vectors import Numbers
+from trendweave.kernels.loops.text import INDENT, write_loop
+from trendweave.kernels.loops.vectors import Numbers, lanes_of
 
 #: Per operator what it is in Python, what NULLs of earlier and of later events become, so that it does not hold, and
 #: the code of place 0 with which it always holds (None where no code does that).
@@ -35,12 +35,11 @@ _COMPARISONS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class ByValueShape:
-    """A template, the states that read an anchor, those whose rows must know it, and per state the numbers and
-    operators of its tests. Numbers in words wrap around."""
+@dataclass(frozen=True, kw_only=True)
+class ByValueShape(FoldShape):
+    """The states that read an anchor, those whose rows must know it, and per state the numbers and operators of its
+    tests. Numbers in words wrap around."""
 
-    fold: FoldShape
     sets: tuple[bool, ...]
     asks: tuple[bool, ...]
     tests: tuple[tuple[tuple[int, str], ...], ...]
@@ -52,124 +51,97 @@ def write_by_value(shape: ByValueShape) -> tuple[str, tuple[str, ...]]:
     return _ByValue(shape).write()
 
 
-class _ByValue:
-    def __init__(self, shape: ByValueShape) -> None:
-        self.shape, self.fold, self.text = shape, shape.fold, Text()
-        self.zero = "0.0" if self.fold.numbers is Numbers.FLOAT64 else "0"
-        self.tests = sorted({test for tests in shape.tests for test in tests})
+class _ByValue(Fold):
+    """A lane for each value: `high` of the `lanes` are in use."""
 
-    def each(self, *lines: str) -> None:
-        """Lines for every value in use."""
-        with self.text.block("for i in range(used)"):
-            self.text.put(*lines)
-
-    def cell(self, state: int, part: int) -> str:
-        """Where the numbers of a state begin."""
-        return f"{state * self.fold.components + part} * places"
+    shape: ByValueShape
 
     def write(self) -> tuple[str, tuple[str, ...]]:
-        fold, text = self.fold, self.text
-        text.put("n = len(tick)", f"change = {fold.past * fold.components} * places")
+        text, shape = self.text, self.shape
+        self.tests = sorted({test for tests in shape.tests for test in tests})
+        text.put("n = len(tick)", "low = 0", "used = 0", f"width = {lanes_of(shape.components)}")
         for number, operator in self.tests:
             if (always := _COMPARISONS[operator][3]) is not None:
-                text.put(f"codes[{number} * places] = {always}")
+                text.put(f"codes[{number} * lanes] = {always}")
         with text.block("for b in range(len(row_start))"):
-            text.put("row = row_start[b]", "end = row_end[b]", "used = 1")
+            text.put("row = row_start[b]", "end = row_end[b]", "high = 1")
             with text.block("while row < end"):
                 text.put("heed_stop()")
                 self.tick()
             self.write_results()
         return write_loop("fold_by_value", text)
 
-    def tick(self) -> None:
-        """The rows of one time. A row that is read once, alone at its time, is added at once: numbers are read before
-        they are written."""
-        fold, text = self.fold, self.text
-        text.put("now = tick[row]", "stop = row", "readings = 0")
-        with text.block("while stop < end and tick[stop] == now"):
-            if fold.words == 1:
-                text.put("mask = letters[stop]")
-            text.put(*(f"readings += {fold.reads(q).replace('[row', '[stop')}" for q in range(fold.past)), "stop += 1")
-        text.put("to = 0 if readings == 1 else change")
-        with text.block("while row < stop"):
-            if fold.words == 1:
-                text.put("mask = letters[row]")
-            for q in range(fold.past):
-                with text.block(f"if {fold.reads(q)}"):
-                    self.read(q)
-            text.put("row += 1")
-        with text.block("if readings > 1"):
-            for cell in range(fold.past * fold.components):
-                at = f"{cell} * places + i"
-                self.each(f"total[{at}] += total[change + {at}]", f"total[change + {at}] = {self.zero}")
+    def watch(self, number: str, k: int) -> None:
+        """Nothing is too large."""
 
-    def read(self, q: int) -> None:
-        """What a row read as a state adds."""
-        fold, text, shape = self.fold, self.text, self.shape
-        text.put(f"# read as state {q}")
-        if shape.sets[q]:
+    def get(self, array: str, place: str) -> str:
+        return f"{array}[index({place})]"
+
+    def add_changes(self) -> None:
+        for cell in range(self.shape.past * self.shape.components):
+            with self.text.block("for i in range(high)"):
+                self.text.put(f"nodes[{cell} * lanes + i] += nodes[later + {cell} * lanes + i]")
+                self.text.put(f"nodes[later + {cell} * lanes + i] = {self.zero}")
+
+    def sum_words(self, q: str, reads: list[tuple[str, StoreKind]], held: bool) -> None:
+        """What a row read as a state adds. Numbers of values for which a test does not hold become 0: they are not
+        multiplied, as infinity times nothing is no number."""
+        text, shape, state = self.text, self.shape, int(q)
+        keeps = shape.asks[state] and not shape.sets[state]
+        if shape.sets[state]:
             text.put("value = value_of[row]")
             with text.block("if place_of[value] == 0"):
-                text.put("place_of[value] = used")
+                text.put("place_of[value] = high")
                 for number, operator in self.tests:
                     null = _COMPARISONS[operator][1]
                     text.put(f"code = previous[{number} * n + row]")
-                    text.put(f"codes[{number} * places + used] = code if code >= 0 else {null}")
-                text.put("used += 1")
-        for number, operator in shape.tests[q]:
+                    text.put(f"codes[{number} * lanes + high] = code if code >= 0 else {null}")
+                text.put("high += 1")
+        for number, operator in shape.tests[state]:
             text.put(f"right{number} = following[{number} * n + row]")
             with text.block(f"if right{number} < 0"):
                 text.put(f"right{number} = {_COMPARISONS[operator][2]}")
-        for part in range(fold.components):
-            counts = part > 0 and fold.counted[part - 1][q]
-            if counts:
-                text.put(f"value = values[{part - 1} * n + row]" if part > 1 else "value = values[row]")
-            keeps = shape.asks[q] and not shape.sets[q]
-            if not keeps:
-                text.put(f"whole = {self.zero}")
-            with text.block("for i in range(used)"):
-                self.sum_sources(q, part)
-                if counts:
-                    with text.block("if value != 0 and count[index(i)] != 0"):
-                        text.put("x += value * count[index(i)]")
-                if part == 0 and fold.counted:
-                    text.put("count[index(i)] = x")
-                text.put(f"total[index(to + {self.cell(q, part)} + i)] += x" if keeps else "whole += x")
-            if not keeps:
-                place = "place_of[value_of[row]]" if shape.sets[q] else "0"
-                text.put(f"total[to + {self.cell(q, part)} + {place}] += whole")
+        counted = [k for k in range(1, shape.components) if shape.counted[k - 1][state]]
+        text.put(*(f"value{k} = {self.value(k)}" for k in counted))
+        text.put(*(f"whole{k} = {self.zero}" for k in range(0 if keeps else shape.components)))
+        with self.over_lanes(False) as places:
+            self.sum_reads(reads, held, places)
+            if shape.plan.start[state] != NOT_THERE:
+                text.put("if i == 0:", f"{INDENT}x0 += 1")
+            for number, operator in shape.tests[state]:
+                self.test(number, operator)
+            for k in counted:
+                with text.block(f"if value{k} != 0 and x0 != 0"):
+                    text.put(f"x{k} += value{k} * x0")
+            if keeps:
+                self.keep(q, places)
+            else:
+                text.put(*(f"whole{k} += x{k}" for k in range(shape.components)))
+        text.put("changed = True")
+        if not keeps:
+            place = "place_of[value_of[row]]" if shape.sets[state] else "0"
+            for k in range(shape.components):
+                text.put(f"nodes[later + {state * shape.components + k} * lanes + {place}] += whole{k}")
 
-    def sum_sources(self, q: int, part: int) -> None:
-        """What a row may follow, for one value. Numbers of values for which a test does not hold become 0: they are not
-        multiplied, as infinity times nothing is no number."""
-        fold, text = self.fold, self.text
-        sources = [f"total[index({self.cell(source, part)} + i)]" for source in fold.sources[q] if source != fold.past]
-        text.put(f"x = {' + '.join(sources) or self.zero}")
-        if part == 0 and fold.past in fold.sources[q]:
-            with text.block("if i == 0"):
-                text.put("x += 1")
-        for number, operator in self.shape.tests[q]:
-            code, right = f"codes[index({number} * places + i)]", f"right{number}"
-            holds = f"{code} {_COMPARISONS[operator][0]} {right}"
-            if operator == "!=":
-                holds = f"({holds} and {code} >= 0 and {right} >= 0)"
-            first = "i != 0 and " if _COMPARISONS[operator][3] is None else ""
-            with text.block(f"if {first}not {holds}"):
-                text.put(f"x = {self.zero}")
+    def test(self, number: int, operator: str) -> None:
+        """Numbers of values for which a test does not hold become 0."""
+        code, right = f"codes[index({number} * lanes + i)]", f"right{number}"
+        holds = f"{code} {_COMPARISONS[operator][0]} {right}"
+        if operator == "!=":
+            holds = f"({holds} and {code} >= 0 and {right} >= 0)"
+        first = "i != 0 and " if _COMPARISONS[operator][3] is None else ""
+        with self.text.block(f"if {first}not {holds}"):
+            self.text.put(*(f"x{k} = {self.zero}" for k in range(self.shape.components)))
 
     def write_results(self) -> None:
-        fold, text = self.fold, self.text
-        for part in range(fold.components):
+        text, parts = self.text, self.shape.components
+        for part in range(parts):
             text.put(f"whole = {self.zero}")
-            for final in fold.final:
-                self.each(f"whole += total[{self.cell(final, part)} + i]")
-            text.put(
-                "results[b] = whole" if fold.components == 1 else f"results[b * {fold.components} + {part}] = whole"
-            )
-        for cell in range(2 * fold.past * fold.components):
-            self.each(f"total[{cell} * places + i] = {self.zero}")
-        with text.block("for row in range(row_start[b], end)"):
-            text.put("place_of[value_of[row]] = 0")
+            for final in self.plan.ends:
+                text.put("for i in range(high):", f"{INDENT}whole += nodes[{final * parts + part} * lanes + i]")
+            text.put(f"results[b * {parts} + {part}] = whole")
+        text.put(f"for i in range(2 * {self.half}):", f"{INDENT}nodes[i] = {self.zero}")
+        text.put("for row in range(row_start[b], end):", f"{INDENT}place_of[value_of[row]] = 0")
 
 
 # What runs it
@@ -243,33 +215,33 @@ class _Passes:
     extremum_pass = decimal_pass
 
     def _shape(self, states: np.ndarray) -> ByValueShape:
-        fold, anchor = fold_shape(self.template, states, Numbers.INT64, self.rows.letters.shape[1]), self.anchor
-        if not fold.is_written:
+        words, anchor = self.rows.letters.shape[1], self.anchor
+        fold = fold_shape(self.template, states, Numbers.INT64, words, lanes=True)
+        if not fold.plan.is_written:
             raise UnfitError
         tests = [(own, (number, test.operator)) for number, (own, test) in enumerate(anchor.tests)]
         return ByValueShape(
-            fold,
-            tuple(variable == anchor.variable for variable in fold.variable),
-            tuple(variable in anchor.asks for variable in fold.variable),
-            tuple(tuple(test for own, test in tests if own == variable) for variable in fold.variable),
+            **{field.name: getattr(fold, field.name) for field in fields(fold)},
+            sets=tuple(variable == anchor.variable for variable in fold.plan.variable),
+            asks=tuple(variable in anchor.asks for variable in fold.plan.variable),
+            tests=tuple(tuple(test for own, test in tests if own == variable) for variable in fold.plan.variable),
         )
 
     def _steps(self, shape: ByValueShape) -> int:
-        return int((self.blocks.row_end - self.blocks.row_start).sum()) * self.places * shape.fold.components
+        return int((self.blocks.row_end - self.blocks.row_start).sum()) * self.places * shape.components
 
     def _run(self, of_words: ByValueShape, values: np.ndarray, numbers: Numbers) -> np.ndarray:
         """Totals per window, of the type of the values; in words they wrap around."""
-        shape = replace(of_words, fold=replace(of_words.fold, numbers=numbers))
-        fold, kind = shape.fold, NUMBER_TYPES.get(numbers, np.int64)
-        results = np.zeros((int(self.blocks.offset[-1]), fold.components), kind)
+        shape, kind = replace(of_words, numbers=numbers), NUMBER_TYPES.get(numbers, np.int64)
+        results = np.zeros((int(self.blocks.offset[-1]), shape.components), kind)
         if not self.blocks.lanes.size:
             return results
         text, takes = write_by_value(shape)
-        room, tests = fold.past * fold.components * self.places, [test for _, test in self.anchor.tests]
-        given = fold_arguments(fold, self.rows, (self.blocks.row_start, self.blocks.row_end), values) | {
-            "places": self.places, "value_of": np.ascontiguousarray(self.anchor.value, np.int64).copy(),
+        room, tests = shape.past * shape.components * self.places, [test for _, test in self.anchor.tests]
+        given = fold_arguments(takes, shape, self.rows, (self.blocks.row_start, self.blocks.row_end), values) | {
+            "lanes": self.places, "value_of": np.ascontiguousarray(self.anchor.value, np.int64).copy(),
             "place_of": np.zeros(int(self.anchor.value.max(initial=0)) + 1, np.int64),
-            "total": np.zeros(2 * room, kind), "count": np.zeros(self.places, kind),
+            "nodes": np.zeros(2 * room, kind),
             "codes": np.zeros(len(tests) * self.places, np.int64),
             "previous": _stack([test.previous for test in tests]),
             "following": _stack([test.next for test in tests]),
@@ -294,7 +266,7 @@ class _Passes:
         if (bound < 2.0**53).all():
             return near.astype(np.int64)
         longest = int((self.blocks.row_end - self.blocks.row_start).max())
-        operations = (longest + 1) * (sum(map(len, shape.fold.sources)) + self.places + 4.0)
+        operations = (longest + 1) * (sum(map(len, shape.plan.sources)) + self.places + 4.0)
         off = bound * (operations * 2.0**-52)
         if not (off < 2.0**61).all():
             raise UnfitError

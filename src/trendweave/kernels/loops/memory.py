@@ -75,11 +75,7 @@ def arguments_for(
         "codes": lambda: codes.reshape(-1), "guards": matrix(columns.guards),
         "start_guards": matrix(columns.start_guards), "final_guards": matrix(columns.final_guards),
         "values": lambda: make_writable(np.ascontiguousarray(values).reshape(-1)),
-        "variable": table(plan.variable), "start_guard": table(plan.start), "final_guard": table(plan.final),
-        "source": table(plan.source), "store_of": table(plan.store), "step_kind": table(plan.step),
-        "incoming": table(plan.incoming), "outgoing": table(plan.outgoing), "listed": table(plan.lists),
-        "store_source": table(plan.store_source), "store_kind": table(plan.store_kind),
-        "furthest": table(plan.furthest), "counted": lambda: np.asarray(states).reshape(-1).astype(np.int64),
+        "counted": lambda: np.asarray(states).reshape(-1).astype(np.int64),
         "nodes": memory("nodes", number), "pending": memory("pending", number), "result": memory("vector", number),
         "vectors": memory("vectors", number), "list_rows": memory("lists"), "list_codes": memory("list_codes"),
         "accepted_now": memory("lists"), "followed": memory("states"), "reading": memory("transitions"),
@@ -99,7 +95,18 @@ def arguments_for(
             "transition_mask": lambda: _signed([masks.readers[t] for t in plan.order]),
             "counted_mask": lambda: np.asarray(states, np.uint64).reshape(-1).view(np.int64),
         }  # fmt: skip
-    return given | {name: tables[name]() for name in takes if name in tables}
+    return plan_tables(plan, takes) | given | {name: tables[name]() for name in takes if name in tables}
+
+
+def plan_tables(plan: LoopPlan, takes: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """What a loop takes of a plan that it does not write out."""
+    tables = {
+        "variable": plan.variable, "start_guard": plan.start, "final_guard": plan.final, "source": plan.source,
+        "store_of": plan.store, "step_kind": plan.step, "incoming": plan.incoming, "outgoing": plan.outgoing,
+        "listed": plan.lists, "store_source": plan.store_source, "store_kind": plan.store_kind,
+        "furthest": plan.furthest,
+    }  # fmt: skip
+    return {name: np.array(tables[name], np.int64) for name in takes if name in tables}
 
 
 def _signed(bits: Any) -> np.ndarray:

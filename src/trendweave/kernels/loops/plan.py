@@ -16,6 +16,8 @@ import numpy as np
 from trendweave.kernels.columns import ColumnList
 from trendweave.kernels.inputs import Condition, Selection, Template, Way, furthest_states
 
+#: Transitions and states that are written one by one; more are gone over in a loop over tables.
+MOST_UNROLLED = 16
 #: States.start_guard and final_guard, where they are no column of guards.
 NOT_THERE, UNGUARDED = -2, -1
 
@@ -92,6 +94,25 @@ class LoopPlan:
     furthest: np.ndarray = field(compare=False)
     readers: tuple[int, ...]  # per store, the queries that read it, as a mask; -1 for all
     order: tuple[int, ...]  # the template's number of each transition
+
+    @property
+    def is_written(self) -> bool:
+        """Whether transitions, states and stores are few enough to be written one by one."""
+        return max(len(self.step), len(self.variable), len(self.store_kind)) <= MOST_UNROLLED
+
+    @cached_property
+    def sources(self) -> tuple[tuple[int, ...], ...]:
+        """What precedes each state; the number of states stands for the empty past."""
+        past, bounds = len(self.variable), zip(self.incoming[:-1], self.incoming[1:], strict=True)
+        return tuple(
+            self.source[low:high] + ((past,) if start != NOT_THERE else ())
+            for (low, high), start in zip(bounds, self.start, strict=True)
+        )
+
+    @property
+    def ends(self) -> list[int]:
+        """The states in which trends end."""
+        return [q for q, guard in enumerate(self.final) if guard != NOT_THERE]
 
     @cached_property
     def lists(self) -> tuple[int, ...]:

@@ -21,16 +21,19 @@ from trendweave.kernels.loops.vectors import Numbers, Shape, lanes_of
 @lru_cache(maxsize=256)
 def write_propagate(plan: LoopPlan, shape: Shape) -> tuple[str, tuple[str, ...]]:
     """The text of a loop, and the names of what it takes."""
-    return _Writer(plan, shape).write()
+    return Writer(plan, shape).write()
 
 
-class _Writer(Limbs):
+class Writer(Limbs):
     """The loop over blocks, ticks and rows, and what becomes of a vertex."""
 
     def write(self) -> tuple[str, tuple[str, ...]]:
         self.blocks()
-        functions = (CARRY_IN_PACKS if self.shape.packs else CARRY, CLEAR, ANY_IN) if self.limbs else ()
-        return write_loop("propagate", self.text, NAMES, *functions)
+        return write_loop("propagate", self.text, NAMES, *self.functions())
+
+    def functions(self) -> tuple[str, ...]:
+        """What the loop calls."""
+        return (CARRY_IN_PACKS if self.shape.packs else CARRY, CLEAR, ANY_IN) if self.limbs else ()
 
     def blocks(self) -> None:
         """All blocks, one after the other."""
@@ -113,7 +116,10 @@ class _Writer(Limbs):
                 return f"readable >> {variable} & 1"
             letters = f"letters[row * {self.shape.words} + ({variable} >> 6)]"
             return f"{letters} >> ({variable} & 63) & 1"
-        number = self.plan.variable[int(q)]
+        return self.has_letter(self.plan.variable[int(q)])
+
+    def has_letter(self, number: int) -> str:
+        """Whether a row may be read as a variable."""
         if self.shape.words == 1:
             return f"readable >> {number} & 1" if number else "readable & 1"
         return f"letters[row * {self.shape.words} + {number // 64}] >> {number % 64} & 1"

@@ -17,9 +17,16 @@ import numpy as np
 
 from trendweave.kernels.aggregates import exact_numbers as exact
 from trendweave.kernels.aggregates.entry import extremum_order, find_states, read_values, sort_out, tidy
-from trendweave.kernels.inputs import NO_TREND, NO_VALUE, Aggregate, Measure, Results, Rows, Template
-from trendweave.kernels.loops.fold import CHECKED_BITS, FoldShape, fold_shape
-from trendweave.kernels.loops.matrices import LIMB_BITS, run_apply, run_fold
+from trendweave.kernels.inputs import NO_VALUE, Aggregate, Measure, Results, Rows, Template
+from trendweave.kernels.loops.fold import (
+    CHECKED_BITS,
+    LIMB_BITS,
+    FoldShape,
+    any_between,
+    fold_shape,
+    run_apply,
+    run_fold,
+)
 from trendweave.kernels.loops.run import interprets
 from trendweave.kernels.loops.vectors import Numbers
 from trendweave.kernels.numbering import from_ordered_bits
@@ -39,21 +46,11 @@ class Group:
     @property
     def cells(self) -> int:
         """Numbers of a matrix: [state after, component, line]."""
-        return self.shape.components * self.shape.past * self.shape.lines
+        return self.shape.cells
 
     @property
     def kind(self) -> type:
         return np.float64 if self.shape.numbers is Numbers.FLOAT64 else np.int64
-
-    def identity(self, begun: Sequence[int] = ()) -> np.ndarray:
-        """The matrix of no rows; or of one that begins a trend in some states, and adds nothing."""
-        shape = self.shape
-        largest = shape.numbers is Numbers.LARGEST
-        found = np.full((shape.past, shape.components, shape.lines), NO_TREND if largest else 0, self.kind)
-        lines = [] if shape.is_vector else [(q, q) for q in range(shape.past)]
-        for q, line in [*lines, *((q, -1) for q in begun)]:
-            found[q, : None if largest else 1, line] = NO_VALUE if largest else 1
-        return found.reshape(-1)
 
 
 @dataclass(frozen=True)
@@ -112,8 +109,7 @@ def make_algebra(
     groups = []
     for kind, chosen in zip(kinds, sort_out(aggregates, exactly), strict=True):
         states = find_states([aggregates[number] for number in chosen], template)
-        shape = fold_shape(template, states, kind, 1)
-        shape = replace(shape, resets=tuple(resets), is_vector=only_beginnings)
+        shape = replace(fold_shape(template, states, kind, 1, not only_beginnings), resets=tuple(resets))
         groups.append(Group(shape, tuple(chosen), exactly or kind is Numbers.LARGEST))
     kinds_of = tuple((str(one.kind), np.asarray(one.values).dtype == np.float64) for one in aggregates)
     return Algebra(kinds_of, tuple(groups), exactly)
@@ -128,8 +124,8 @@ def no_summaries(algebra: Algebra) -> Summaries:
 
 def begin_summary(algebra: Algebra, variable: int) -> Summaries:
     """That of one row, read as a variable whose states follow no other and have nothing counted."""
-    begun = [q for q, own in enumerate(algebra.groups[0].shape.variable) if own == variable]
-    return Summaries(tuple(Maps(group.identity(begun)[None], np.full(1, None)) for group in algebra.groups))
+    begun = [q for q, own in enumerate(algebra.groups[0].shape.plan.variable) if own == variable]
+    return Summaries(tuple(Maps(group.shape.identity(begun)[None], np.full(1, None)) for group in algebra.groups))
 
 
 def concat_summaries(parts: Sequence[Summaries]) -> Summaries:
@@ -178,7 +174,7 @@ def _read_values(group: Group, aggregates: Sequence[Aggregate], count: int) -> t
 def _extend(group: Group, earlier: Maps, which: np.ndarray, rows: Rows, values: np.ndarray, odd: np.ndarray) -> Maps:
     old = which >= 0
     numbers = np.empty((which.size, group.cells), group.kind)
-    numbers[:] = group.identity()
+    numbers[:] = group.shape.identity()
     numbers[old] = earlier.numbers[which[old]]
     wide = np.full(which.size, None)
     wide[old] = earlier.wide[which[old]]
@@ -213,8 +209,7 @@ def _fold(
 ) -> np.ndarray:
     """Fold runs of rows onto matrices, in place; whether they fit."""
     shape = replace(group.shape, words=rows.letters.shape[1])
-    steps = rows.tick.size * (shape.past + sum(map(len, shape.sources))) * shape.components * shape.lines
-    return run_fold(shape, runs, rows, values, numbers, interprets(steps, shape))
+    return run_fold(shape, runs, rows, values, numbers, interprets(rows.tick.size * shape.steps, shape))
 
 
 def _fold_wide(
@@ -230,8 +225,7 @@ def _fold_wide(
     starts = [_widen(group, before[one]) if maps.wide[one] is None else maps.wide[one] for one in chosen.tolist()]
     maps.numbers[chosen] = 0
     if group.shape.numbers is Numbers.INT64:
-        steps = 4 * index.size * (shape.past + sum(map(len, shape.sources))) * shape.components * shape.lines
-        if not interprets(steps, shape):
+        if not interprets(4 * index.size * shape.steps, shape):
             maps.wide[chosen] = _fold_limbs(shape, runs, some, plain, starts)
         else:
             numbers = np.array([unpack(words, group.cells) for words in starts], object)
@@ -272,24 +266,20 @@ def _fold_limbs(
     shape: FoldShape, runs: tuple[np.ndarray, np.ndarray], rows: Rows, values: np.ndarray, starts: list[bytes]
 ) -> np.ndarray:
     """Fold runs of rows onto matrices of limbs: first those that need few, with room to grow."""
-    cells = shape.past * shape.components * shape.lines
     digits = max(1, -(-exact.value_bits(values) // LIMB_BITS))
     found = np.full(len(starts), None)
-    needed = np.array([len(words) for words in starts]) * 8 // cells // LIMB_BITS + 1
-    shape, pending, limbs = replace(shape, numbers=Numbers.LIMBS), np.arange(len(starts)), 8
+    needed = np.array([len(words) for words in starts]) * 8 // shape.cells // LIMB_BITS + 1
+    shape, pending, limbs = replace(shape, numbers=Numbers.LIMBS, digits=digits), np.arange(len(starts)), 8
+    of_values, width = exact.to_digits(values, digits), shape.cells // shape.past
     while pending.size:
         now = pending[2 * needed[pending] <= limbs]
         if now.size:
-            numbers = _read_limbs([starts[one] for one in now.tolist()], cells, limbs)
-            numbers = numbers.reshape(-1, shape.lines, limbs).transpose(0, 2, 1).copy()
-            size = 2 * shape.components * (shape.past + 1) * shape.lines * limbs
-            scratch = {name: np.zeros(shape.lines * limbs, np.int64) for name in "xy"}
-            more = {"total": np.zeros(size, np.int64), "first_limbs": needed[now], "most_limbs": limbs}
-            more |= {"digits": digits, **scratch}
-            of_values = exact.to_digits(values, digits)
-            fits = run_fold(shape, (runs[0][now], runs[1][now]), rows, of_values, numbers, False, more)
-            ready = numbers.reshape(now.size, -1, limbs, shape.lines)[fits].transpose(0, 1, 3, 2)
-            found[now[fits]] = _write_limbs(ready.reshape(-1, limbs), cells)
+            numbers = _read_limbs([starts[one] for one in now.tolist()], shape.cells, limbs)
+            numbers = numbers.reshape(-1, width, limbs).transpose(0, 2, 1).copy()
+            of_runs = runs[0][now], runs[1][now]
+            fits = run_fold(shape, of_runs, rows, of_values, numbers, False, needed[now], limbs)
+            ready = numbers.reshape(now.size, -1, limbs, width)[fits].transpose(0, 1, 3, 2)
+            found[now[fits]] = _write_limbs(ready.reshape(-1, limbs), shape.cells)
             pending = np.setdiff1d(pending, now[fits])
         limbs *= 4
     return found
@@ -423,9 +413,3 @@ def _apply_all(group: Group, maps: Maps, low: np.ndarray, high: np.ndarray) -> n
         for one in others.tolist():
             results[one] = [code + _SHIFT if code > NO_VALUE else code for code in results[one]]
     return results
-
-
-def any_between(flags: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Whether any flag between low and high is set."""
-    counts = np.concatenate([[0], np.cumsum(flags)])
-    return counts[high] > counts[low]

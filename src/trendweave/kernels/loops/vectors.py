@@ -19,8 +19,6 @@ from trendweave.kernels.loops.plan import LoopPlan
 from trendweave.kernels.loops.text import Text
 
 _OPERATORS = {"shift_down": ">>", "keep_bits": "&", "join_bits": "|"}
-#: Transitions and states that are written one by one; more are gone over in a loop over tables.
-MOST_UNROLLED = 16
 
 
 class Numbers(StrEnum):
@@ -81,7 +79,7 @@ class Vectors:
     def __init__(self, plan: LoopPlan, shape: Shape) -> None:
         self.plan, self.shape = plan, shape
         self.text = Text()
-        self.unrolled = max(len(plan.step), len(plan.variable), len(plan.store_kind)) <= MOST_UNROLLED
+        self.unrolled = plan.is_written
         self.arrays = shape.lanes or shape.numbers is Numbers.LIMBS
         self.limbs = shape.numbers is Numbers.LIMBS
         self.packed = False  # what is written is for packs of lanes
@@ -191,7 +189,7 @@ class Vectors:
         if self.packed:
             self.set(array, place, f"{self.plus}({self.get(array, place)}, {value})")
         else:
-            self.text.put(self.add(f"{array}[{place}]", value))
+            self.text.put(self.add(self.get(array, place), value))
 
     @property
     def width(self) -> str:

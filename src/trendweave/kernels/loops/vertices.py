@@ -57,10 +57,8 @@ class Vertices(Stores):
                 self.end(places, ends)
                 if not self.arrays:
                     self.wait(q)
-            if self.arrays and self.is_read(q):
-                for k, place in enumerate(places):
-                    self.packed = packed
-                    self.set("pending", f"at + {place}", f"x{k}")
+            if self.arrays:
+                self.keep(q, places)
         if not self.arrays:
             return
         if packed and checked:
@@ -204,6 +202,12 @@ class Vertices(Stores):
         """Whether any state follows one."""
         plan = self.plan
         return bool(plan.kinds) and (q == "q" or plan.outgoing[int(q)] < plan.outgoing[int(q) + 1])
+
+    def keep(self, q: str, places: list[str]) -> None:
+        """Numbers of the vertex are kept until the end of the tick, if anything reads them."""
+        if self.is_read(q):
+            for k, place in enumerate(places):
+                self.set("pending", f"at + {place}", f"x{k}")
 
     def wait(self, q: str) -> None:
         """The vertex waits for the end of the tick, if anything reads it."""

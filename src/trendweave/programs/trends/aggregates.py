@@ -347,7 +347,7 @@ class PartitionTask:
             *asked,
             start_guards=start_guards,
             final_guards=final_guards,
-            folds=piece.kernel in (Kernel.FOLD, Kernel.SLIDE),
+            folds=piece.kernel in (Kernel.FOLD, Kernel.APPLY),
             counted=self._counts_trends(),
         )
 

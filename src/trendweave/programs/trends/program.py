@@ -28,7 +28,6 @@ from trendweave.programs.program import (
     PartialResults,
     Scope,
     Steps,
-    Work,
     as_they_are,
 )
 from trendweave.programs.steps import Compute, SessionSteps, WindowedSteps
@@ -70,10 +69,6 @@ class TrendAggregates(BoundTrends):
     windows close, even where a few numbers would do."""
 
     folds: bool = True
-
-    @property
-    def work(self) -> Work:
-        return "aggregates"
 
     def aggregate(self, rows: pa.Table, scope: Scope = EVERYTHING) -> TaskResult:
         """Numbers per window and group, before they are written."""
@@ -176,10 +171,6 @@ class TrendLists(BoundTrends):
     """Trends one by one, or one row of aggregates for each."""
 
     detection: Detection = DEFAULTS
-
-    @property
-    def work(self) -> Work:
-        return "trends"
 
     def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends:
         """The trends of prepared rows in batches. They are counted here."""
@@ -419,10 +410,6 @@ class ListedAggregates(TrendAggregates):
     """Aggregates over trends that must be found one by one: complete ones, or those that are taken."""
 
     detection: Detection = DEFAULTS
-
-    @property
-    def work(self) -> Work:
-        return "trends"
 
     def for_part(self, parts: int) -> Self:
         return replace(self, detection=self.detection.share(parts))

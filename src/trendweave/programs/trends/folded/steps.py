@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.values import join_chunks
 from trendweave.kernels import Rows
-from trendweave.kernels.loops.summaries import any_between, extend, finish
+from trendweave.kernels.loops.fold import any_between
+from trendweave.kernels.loops.summaries import extend, finish
 from trendweave.kernels.numbering import find_starts, list_ranges
 from trendweave.kernels.sorting import stable_order
 from trendweave.planning.folding import plan_folding
