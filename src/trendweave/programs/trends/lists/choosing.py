@@ -127,24 +127,22 @@ def share_longest(place: np.ndarray, lengths: list[np.ndarray], wanted: int) -> 
 class Limits:
     """How many trends each window and group may still show, where nobody could share them out beforehand.
 
-    Windows and groups, the `places` of entries, are told by several numbers each; `values` are those that there are.
+    Windows and groups, the `places` of entries, are told by two numbers each; `known` are those that there are.
     """
 
-    values: list[np.ndarray]
-    codes: np.ndarray
+    known: np.ndarray
     left: np.ndarray
     of_entry: np.ndarray
 
     @staticmethod
     def of(places: np.ndarray, limit: int) -> Limits:
         """`places` has a line per entry."""
-        values = [np.unique(column) for column in places.T]
-        codes, of_entry = np.unique(_join_codes(values, places), return_inverse=True)
-        return Limits(values, codes, np.full(codes.size, limit, np.int64), of_entry.reshape(-1))
+        known, of_entry = np.unique(_as_pairs(places), return_inverse=True)
+        return Limits(known, np.full(known.size, limit, np.int64), of_entry.reshape(-1))
 
     def apply(self, trends: ShownTrends, places: np.ndarray) -> ShownTrends:
         """Take only as many trends of each place as are left, and count them."""
-        place = np.searchsorted(self.codes, _join_codes(self.values, places))
+        place = np.searchsorted(self.known, _as_pairs(places))
         order = np.argsort(place, kind="stable")
         of = place[order]
         rank = np.empty(of.size, np.int64)
@@ -158,12 +156,9 @@ class Limits:
         share.quota[self.left[self.of_entry] == 0] = 0
 
 
-def _join_codes(values: list[np.ndarray], places: np.ndarray) -> np.ndarray:
-    """One number per line, from the ranks of all columns."""
-    codes = np.zeros(len(places), np.int64)
-    for known, column in zip(values, places.T, strict=True):
-        codes = codes * known.size + np.searchsorted(known, column)
-    return codes
+def _as_pairs(places: np.ndarray) -> np.ndarray:
+    """Lines of two numbers as values that have an order."""
+    return np.ascontiguousarray(places, np.int64).view([("window", np.int64), ("group", np.int64)]).reshape(-1)
 
 
 #: Trends that wait to be compared, at least.

@@ -449,7 +449,7 @@ def check_number(number: int | None, most: int, plan: Plan) -> None:
     """Raise where there are more trends to show than may be.
 
     Args:
-        number: How many there are; None where that is more than can be graphs.
+        number: How many there are; None where that is more than can be counted.
         most: How many may be shown.
         plan: The plan that shows them.
 

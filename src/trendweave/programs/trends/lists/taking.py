@@ -149,7 +149,7 @@ _CANDIDATES, _FIRST_CANDIDATES = 1 << 17, 16
 
 
 def find_entries(graphs: TrendGraphs) -> TrendGraphs:
-    """Find the windows of all segments that hold rows; what they hold is not graphs."""
+    """Find the windows of all segments that hold rows; what they hold is not counted."""
     found, offset, windows = list[WindowEntries](), 0, graphs.windows
     for piece, group in zip(graphs.pieces, graphs.groups, strict=True):
         segments = piece.segments
