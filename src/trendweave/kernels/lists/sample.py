@@ -1,11 +1,12 @@
 """Trends drawn at random, each with the same probability, from exponentially many that are never built.
 
 The number of ways to each vertex is a sum over the vertices before it. A trend is drawn from its last event back: each
-step chooses a vertex with probability proportional to its ways. Of ways only the logarithms are kept, as floats, so
+step chooses a vertex with probability proportional to its ways. Ways are floats with an exponent of their own, so
 probabilities are equal but for the rounding of sums.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,25 @@ from trendweave.kernels.lists.graph import (
 from trendweave.kernels.lists.walk import new_walk, write_path
 from trendweave.kernels.stopping import heed_stop
 
+#: Exponents are multiples of this; a float times 2**512 is still far from the largest.
+SHIFT = 512
+LARGE = 2.0**SHIFT
+#: A number so many powers of two below another leaves no trace in their sum.
+_NO_TRACE = -1500
+
+
+class Ways(NamedTuple):
+    """The number of ways from a beginning, `number * 2**exponent`: to each vertex of a window, then the total over all
+    ends, and then to all vertices of each state so far."""
+
+    number: np.ndarray
+    exponent: np.ndarray
+
+
+def new_ways(size: int, states: int) -> Ways:
+    """Make room for the ways to so many vertices."""
+    return Ways(np.zeros(size + 1 + states), np.zeros(size + 1 + states, np.int64))
+
 
 def is_free(steps: Steps) -> bool:
     """Whether any event may follow any earlier one wherever the template has a transition."""
@@ -31,52 +51,73 @@ def is_free(steps: Steps) -> bool:
 
 
 @inlined_late
-def add_logarithms(one, other):
-    """The logarithm of the sum of two numbers that are given by theirs; of nothing it is minus infinity."""
-    low, high = min(one, other), max(one, other)
-    return high if low == -np.inf else high + np.log1p(np.exp(low - high))
+def rescale(number, exponent, to):
+    """A number in terms of another exponent; so small that it does not matter becomes zero."""
+    difference = exponent - to
+    if difference == 0:
+        return number
+    if difference < _NO_TRACE or number == 0.0:
+        return 0.0
+    return number * 2.0**difference
 
 
 @inlined_late
-def sum_states(steps, state, ways, number):
-    """Add the ways of the states that lead to one, which are the last of `ways`."""
+def add_scaled(number, exponent, other, other_exponent):
+    """The sum of two scaled numbers."""
+    if other_exponent > exponent and other > 0.0:
+        number, exponent, other, other_exponent = other, other_exponent, number, exponent
+    number += rescale(other, other_exponent, exponent)
+    if number >= LARGE:
+        number /= LARGE
+        exponent += SHIFT
+    return number, exponent
+
+
+@inlined_late
+def add_ways(ways, number, exponent, place):
+    """Add the ways of a place to a number."""
+    return add_scaled(number, exponent, ways.number[place], ways.exponent[place])
+
+
+@inlined_late
+def sum_states(steps, state, ways, total, number):
+    """Add the ways of the states that lead to one."""
+    exponent = np.int64(0)
     if steps is None:
-        return number
-    states = steps.transition.shape[0]
-    for source in range(states):
+        return number, exponent
+    for source in range(steps.transition.shape[0]):
         if steps.transition[source, state] >= 0:
-            number = add_logarithms(number, ways[ways.size - states + source])
-    return number
+            number, exponent = add_ways(ways, number, exponent, total + 1 + source)
+    return number, exponent
 
 
 @inner
 def count_ways(graph, steps, bounds, free, marks, ways):
-    """The logarithms of the ways from a beginning to each vertex of a window, of their total over all ends, which comes
-    next, and of those to all vertices of each state so far. `free`: sums per state do, edges are not looked at."""
+    """Ways to each vertex of a window, and the total. `free`: sums per state do, edges are not looked at."""
     low, high = bounds
     last = graph.row.size
     done = low
-    total = -np.inf
+    total, total_exponent = 0.0, np.int64(0)
     for v in range(low, high):
         heed_stop()
-        number = 0.0 if marks[v] & BEGIN else -np.inf
+        number, exponent = 1.0 if marks[v] & BEGIN else 0.0, np.int64(0)
         if free:
             while graph.tick[done] < graph.tick[v]:
                 at = last + 1 + graph.state[done]
-                ways[at] = add_logarithms(ways[at], ways[done])
+                ways.number[at], ways.exponent[at] = add_ways(ways, ways.number[at], ways.exponent[at], done)
                 done += 1
-            number = sum_states(steps, graph.state[v], ways, number)
+            number, exponent = sum_states(steps, graph.state[v], ways, last, number)
         else:
             cursor = last_before(graph, v, low)
             while True:
                 cursor, u = step_back(graph, steps, v, cursor, low)
                 if u < 0:
                     break
-                number = add_logarithms(number, ways[u])
-        ways[v] = number
-        if marks[v] & FINISH:
-            total = add_logarithms(total, number)
-    ways[last] = total
+                number, exponent = add_ways(ways, number, exponent, u)
+        ways.number[v], ways.exponent[v] = number, exponent
+        if marks[v] & FINISH and number > 0.0:
+            total, total_exponent = add_scaled(total, total_exponent, number, exponent)
+    ways.number[last], ways.exponent[last] = total, total_exponent
 
 
 @inlined_late
@@ -116,9 +157,10 @@ def draw(graph, steps, bounds, marks, path, ways, key):
     at, depth = np.int64(graph.row.size), 0
     v = np.int64(-1)
     while True:
-        left = np.float64(random_bits(key, depth)) * 2.0**-64
+        exponent = ways.exponent[at]
+        left = np.float64(random_bits(key, depth)) * 2.0**-64 * ways.number[at]
         if v >= 0 and marks[v] & BEGIN:
-            left -= np.exp(-ways[at])
+            left -= rescale(1.0, np.int64(0), exponent)
             if left < 0.0:
                 return depth
         cursor = high if v < 0 else last_before(graph, v, low)
@@ -127,9 +169,9 @@ def draw(graph, steps, bounds, marks, path, ways, key):
             cursor, u = next_option(graph, steps, v, cursor, low, marks)
             if u < 0:
                 break
-            if ways[u] > -np.inf:
+            if ways.number[u] > 0.0:
                 before = u
-                left -= np.exp(ways[u] - ways[at])
+                left -= rescale(ways.number[u], ways.exponent[u], exponent)
         if before < 0:  # sums that were rounded up leave a little more than there is
             return depth
         path[depth] = before
@@ -164,7 +206,7 @@ class WindowSampler:
         low, high = find_bounds(graph, np.array([segment]), np.array([window]))
         self.graph, self.steps, self.bounds, self.walk = graph, steps, (int(low[0]), int(high[0])), new_walk(graph)
         mark_window(graph, steps, window, *self.bounds, mode, self.walk.marks, self.walk.longest)
-        self.ways = np.full(graph.row.size + 1 + (0 if steps is None else len(steps.transition)), -np.inf)
+        self.ways = new_ways(graph.row.size, 0 if steps is None else len(steps.transition))
         free = steps is not None and is_free(steps)
         count_ways(graph, steps, self.bounds, free, self.walk.marks, self.ways)
 

@@ -242,7 +242,7 @@ def plan_walks(
         pieces = None if begins is None else _build_least(graph, begins, low, high, most, memory, strategy)
         if pieces is None and strategy != "h-cet":
             message = f"{strategy} would need more than {memory >> 20:,} MB for its pieces of trends"
-            way = "leave the choice to the optimiser, raise memory=, or use smaller windows"
+            way = "leave strategy= out, raise memory=, or use smaller windows"
             raise ExecutionError([Problem("TW413", message, way)])
         yield chosen, pieces
 
