@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.passes import normalise_conditions
 from trendweave.kernels.columns import ColumnList
 from trendweave.kernels.compiling import inlined_late, inner, outer
 from trendweave.kernels.inputs import (
@@ -188,9 +187,8 @@ class Steps(NamedTuple):
     selection: int
 
 
-def flatten_steps(template: Template, conditions: Sequence | None, selection: Selection, count: int) -> Steps:
+def flatten_steps(template: Template, conditions: Sequence, selection: Selection, count: int) -> Steps:
     """Write the conditions of a template's transitions over so many rows as flat tables."""
-    conditions = normalise_conditions(conditions, len(template.source))
     codes, guards = ColumnList(), ColumnList()
     parts, tests, pairs, answers, used = [], [], [], [np.zeros(0, np.uint8)], 0
     for condition in conditions:
