@@ -155,11 +155,7 @@ class AlikeUnit(Unit):
     ) -> tuple[list[pa.RecordBatch], ConsumedStarts]:
         """As `TrendLists.select`. What is carried knows a rule by its constants, as numbers change with workloads."""
         assert isinstance(self.inner, TrendLists), "only lists are selected from"
-        if taken.table is not None:
-            place = taken.table.schema.get_field_index(MEMBER)
-            numbers = pc.index_in(taken.table.column(place), value_set=self._texts)
-            table = taken.table.set_column(place, MEMBER, pc.take(pa.array(self._numbers), numbers))
-            taken = replace(taken, table=table.filter(pc.is_valid(numbers)))
+        taken = _renumber(taken, self._texts, pa.array(self._numbers))
         batches: list[pa.RecordBatch] = []
         lists = self.inner
 
@@ -169,17 +165,23 @@ class AlikeUnit(Unit):
         for found, after in self._work(rows, metrics, select):
             batches += (batch for one in self._finish(found) for batch in one.to_batches())
             taken = after
-        if taken.table is not None:
-            place = taken.table.schema.get_field_index(MEMBER)
-            numbers = pc.index_in(taken.table.column(place), value_set=pa.array(self._numbers))
-            taken = replace(taken, table=taken.table.set_column(place, MEMBER, pc.take(self._texts, numbers)))
-        return batches, taken
+        return batches, _renumber(taken, pa.array(self._numbers), self._texts)
 
     @cached_property
     def _texts(self) -> pa.Array:
         """The constants of each rule, as text."""
         columns = [[", ".join(map(print_expression, one)) for one in column] for column in self.alike.constants]
         return pa.array(["; ".join(row) for row in zip(*columns, strict=True)])
+
+
+def _renumber(taken: ConsumedStarts, before: pa.Array, after: pa.Array) -> ConsumedStarts:
+    """The same with other values in place of those of rules; without those of rules that are not there."""
+    if taken.table is None:
+        return taken
+    place = taken.table.schema.get_field_index(MEMBER)
+    numbers = pc.index_in(taken.table.column(place), value_set=before)
+    table = taken.table.set_column(place, MEMBER, pc.take(after, numbers))
+    return replace(taken, table=table.filter(pc.is_valid(numbers)))
 
 
 def bind_alike(alike: Alike, member: Program) -> AlikeUnit:
