@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trendweave.serve.asking import Refused, can_be_sent
+from trendweave.table_files import KINDS
 
-ENDINGS = (".parquet", ".csv", ".json", ".jsonl", ".ndjson", ".arrow", ".feather")
 _MOST_FILES = 1_000
 _MOST_LOOKED_AT = 50_000
 _MOST_QUERIES, _LONGEST_QUERY = 200, 20_000
@@ -21,7 +21,7 @@ def list_files(folder: Path | None) -> list[str]:
     root = folder.resolve()
     found: list[str] = []
     for path in _walk(root):
-        if path.suffix.lower() in ENDINGS and _lies_in(path, root):
+        if path.suffix.lower() in KINDS and _lies_in(path, root):
             found.append(path.relative_to(root).as_posix())
             if len(found) == _MOST_FILES:
                 break
@@ -70,7 +70,7 @@ def find_file(folder: Path | None, name: str) -> Path:
     except (OSError, RuntimeError, ValueError):
         raise unknown from None
     # The ending is that of the file itself, so that a link cannot call something else a table.
-    if not path.is_relative_to(root) or not path.is_file() or path.suffix.lower() not in ENDINGS:
+    if not path.is_relative_to(root) or not path.is_file() or path.suffix.lower() not in KINDS:
         raise unknown
     return path
 
