@@ -133,9 +133,9 @@ class TrendAggregates(BoundTrends):
 
         fold = None
         if folds and plan_folding(self.plan).why_not is None:
-            from trendweave.programs.trends.folded.steps import make_fold
+            from trendweave.programs.trends.folded.steps import TrendFold
 
-            fold = make_fold(self, closing, self.write if parts is None else lambda one: to_table(one, parts.schema))
+            fold = TrendFold.of(self, closing, self.write if parts is None else lambda one: to_table(one, parts.schema))
         return WindowedSteps(closing, self.time_type, compute, fold)
 
     def why_whole(self) -> str | None:
