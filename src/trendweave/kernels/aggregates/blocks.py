@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.inputs import Rows
+from trendweave.kernels.numbering import list_ranges
 
 FEW_ROWS = 32  # of a segment whose windows are all in one block
 
@@ -87,8 +88,7 @@ def _count_up(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray
     if counts.max(initial=0) <= 1:
         entry = np.flatnonzero(counts)
         return entry, low[entry]
-    entry = np.repeat(np.arange(low.size), counts)
-    return entry, (low + counts - np.cumsum(counts))[entry] + np.arange(entry.size)
+    return np.repeat(np.arange(low.size), counts), list_ranges(low, counts)
 
 
 def narrow_blocks(blocks: Blocks, rows: Rows, most_lanes: int) -> Blocks:

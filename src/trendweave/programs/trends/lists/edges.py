@@ -49,17 +49,6 @@ class LinkCondition:
     answers: np.ndarray | None = None
     why_not: str | None = None
 
-    def cut(self, rows: slice) -> LinkCondition:
-        """The same over some of the rows."""
-        columns = tuple(replace(column, values=column.values[rows]) for column in self.pair.columns)
-        return replace(
-            self,
-            pair=replace(self.pair, columns=columns),
-            equal=self.equal and (self.equal[0][rows], self.equal[1][rows]),
-            order=self.order and (self.order[0][rows], self.order[1], self.order[2][rows]),
-            guard=None if self.guard is None else self.guard[rows],
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
