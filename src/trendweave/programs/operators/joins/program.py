@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
 from typing import Self
 
 import numpy as np
@@ -16,8 +15,7 @@ from trendweave.planning.plan import Path
 from trendweave.programs.bound import WholeEvents
 from trendweave.programs.operators.bound import BoundOperator
 from trendweave.programs.operators.joins.conditions import JoinCondition, describe_join, read_parts
-from trendweave.programs.operators.joins.finding import PairSearch
-from trendweave.programs.operators.joins.searches import ActiveWindow, make_sides
+from trendweave.programs.operators.joins.searches import ActiveWindow, PairSearch, make_sides
 from trendweave.programs.operators.joins.sides import Sides, read_side_codes, read_sides, result_columns, write_pairs
 from trendweave.programs.operators.ordering import OrderedSide, order_side, order_ties
 from trendweave.programs.operators.steps import join_numbered
@@ -160,7 +158,7 @@ class WindowJoin(BoundOperator):
         def write(*places: np.ndarray) -> list[pa.RecordBatch]:
             return write_pairs(self.schema, self.plan.keys, self.prepared_sides, (left, right), places, scope.counted)
 
-        return Output(chain.from_iterable(self.find(left, right).blocks(write, wanted)))
+        return Output(self.find(left, right).rows(write, wanted))
 
     def for_part(self, parts: int) -> Self:
         """On one core: a join would deal out its own pairs."""
