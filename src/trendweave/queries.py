@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Options, Place, Settings
     from trendweave.runners.session import PushSession
-    from trendweave.runners.spark.reading.events import ParquetEvents
+    from trendweave.runners.spark.reading import ParquetEvents
     from trendweave.store.event_store import EventStore
     from trendweave.store.patterns.plan_access import Wish
 

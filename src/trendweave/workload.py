@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Options
-    from trendweave.runners.spark.reading.events import ParquetEvents
+    from trendweave.runners.spark.reading import ParquetEvents
     from trendweave.runners.workload_session import WorkloadSession
     from trendweave.sharing.units import SharingPlan
     from trendweave.store.event_store import EventStore
