@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
 from trendweave.errors import DataError
+from trendweave.runners.place import Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,10 +24,9 @@ if TYPE_CHECKING:
     from trendweave.programs.program import Program
     from trendweave.rows.table_kinds.unknown_types import TypedQuery
     from trendweave.runners.auto import Choice
-    from trendweave.runners.given import Given
-    from trendweave.runners.incremental import Incremental
+    from trendweave.runners.incremental import Given, Incremental
     from trendweave.runners.local import Batches
-    from trendweave.runners.options import Place, Settings
+    from trendweave.runners.options import Settings
     from trendweave.runners.session import PushSession
     from trendweave.runners.spark.reading import ParquetEvents
     from trendweave.store.event_store import EventStore
@@ -84,7 +84,6 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
         options: The keyword arguments of the call.
     """
     _import_engine()
-    from trendweave.runners.options import Place
 
     if is_store(events):
         return _run_on_store(asked, events, options)
@@ -221,7 +220,6 @@ def explain_loops(asked: Asked, relaxed: Asked, events: Any, options: Mapping[st
     """
     _import_engine()
     from trendweave.kernel_cache.kernel import recorded_texts
-    from trendweave.runners.options import Place
     from trendweave.runners.written_loops import explain_loops, make_events
 
     with recorded_texts(only_write=True):  # a GPU need not be there
@@ -238,7 +236,6 @@ def explain_loops(asked: Asked, relaxed: Asked, events: Any, options: Mapping[st
 def find_device(asked: Asked, events: Any, rows: int | None, options: Mapping[str, Any]) -> Choice:
     """What device="auto" takes for events, or for so many of which nothing is known, and why."""
     from trendweave.runners.auto import assume_device, choose_device
-    from trendweave.runners.options import Place
 
     settings = asked.settings(Place.SCHEMA, options, None)
     if events is None:
@@ -248,7 +245,6 @@ def find_device(asked: Asked, events: Any, rows: int | None, options: Mapping[st
 
 
 def _run_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Any:
-    from trendweave.runners.options import Place
 
     spark = options.get("spark")
     settings = asked.settings(Place.STORE, options, None if spark is None else settings_of_session(spark))
@@ -278,14 +274,13 @@ def explain_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]
 
 def draw_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Picture:
     """The same as a picture."""
-    from trendweave.pictures.reading import make_reading_plan
+    from trendweave.pictures.bars import make_reading_plan
     from trendweave.store.patterns.access import draw_access
 
     return make_reading_plan(draw_access(_plan_on_store(asked, store, options), store))
 
 
 def _plan_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) -> Access:
-    from trendweave.runners.options import Place
 
     settings = asked.settings(Place.STORE, options, None)
     from trendweave.store.patterns.in_process import Request, plan_request
@@ -298,7 +293,6 @@ def _plan_on_store(asked: Asked, store: EventStore, options: Mapping[str, Any]) 
 def iterate(asked: Asked, events: Any, options: Mapping[str, Any]) -> Batches:
     """The same rows as an iterator over batches."""
     _import_engine()
-    from trendweave.runners.options import Place
 
     settings = asked.settings(Place.ITER, options, None)
     from trendweave.runners.local import Batches
@@ -320,7 +314,6 @@ def read_columns(asked: Asked, source: Any, options: Mapping[str, Any]) -> dict[
     """
     from trendweave.rows.table_kinds.checked_columns import find_columns
     from trendweave.rows.table_kinds.spark_frames import refuse_pandas_on_spark
-    from trendweave.runners.options import Place
 
     refuse_pandas_on_spark(source)
     settings = asked.settings(Place.SCHEMA, options, None)
@@ -333,7 +326,6 @@ def read_columns(asked: Asked, source: Any, options: Mapping[str, Any]) -> dict[
 
 def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
     """The columns of the result, in the types of the engine that has the events."""
-    from trendweave.runners.options import Place
 
     if stored := is_store(events):
         events = events.schema
@@ -360,7 +352,6 @@ def make_engine(asked: Asked, events: Any, options: Mapping[str, Any]) -> Increm
     """An engine for events piece by piece."""
     _import_engine()
     from trendweave.runners.incremental import Incremental
-    from trendweave.runners.options import Place
 
     settings = asked.settings(Place.INCREMENTAL, options, None)
     return Incremental(_bind_here(asked, events, settings), _given(events, settings), settings.device == "gpu")
@@ -379,7 +370,6 @@ def prepare_session(asked: Asked, events: Any, options: Mapping[str, Any]) -> tu
     """What a session is made of: an engine, how far the watermark stays behind, and a state to go on from."""
     _import_engine()
     from trendweave.runners.incremental import Incremental
-    from trendweave.runners.options import Place
 
     settings = asked.settings(Place.PUSH, options, None)
     engine = Incremental(_bind_here(asked, events, settings), _given(events, settings), settings.device == "gpu")
@@ -427,7 +417,7 @@ def _given(events: Any, settings: Settings) -> Given | None:
     if not settings.times.changes:
         return None
     from trendweave.rows.tables import arrow_schema
-    from trendweave.runners.given import Given
+    from trendweave.runners.incremental import Given
 
     return Given(arrow_schema(events), settings.times)
 

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from trendweave.programs.program import Program
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
-    from trendweave.runners.options import Options, Place, Settings
+    from trendweave.runners.options import Options, Settings
+    from trendweave.runners.place import Place
     from trendweave.runners.session import PushSession
     from trendweave.runners.spark.reading import ParquetEvents
     from trendweave.store.event_store import EventStore
@@ -42,8 +43,224 @@ if TYPE_CHECKING:
 FORMATS = ("text", "mermaid", "dot", "json")
 
 
+class Runnable:
+    """What runs on events: a query, or the queries of a workload."""
+
+    __slots__ = ()
+
+    def explain(
+        self,
+        format: ExplainFormat | EventStore = "text",
+        events: Any = None,
+        rows: int | None = None,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        loop: bool = False,
+        **options: Unpack[Options],
+    ) -> str:
+        """Explain the plan: what is computed, and how; of a workload, what its queries share, what not, and why. For a
+        store also the access path; with events also the choice of device="auto".
+
+        Args:
+            format: "text", "mermaid" or "dot" (drawings of the template, of the constraints between situations, or of
+                what is computed together), or "json"; or a `trendweave.EventStore`, whose indexes are used as in `run`.
+            events: A table of events, to show the choice of device="auto" and its reasons.
+            rows: A number of events, for the same without a table.
+            time: With events, as in `run`.
+            type: With events, as in `run`.
+            loop: Return the loops that are generated for this query, or for the queries of a workload together: Python
+                text, as it is compiled for large tables, and CUDA C for device="gpu". The types of columns are those of
+                `events`; without events columns are assumed to be numbers, or text where numbers are not possible.
+            **options: With a store or events, those of `run`.
+
+        Raises:
+            OptionError: The format or an option is unknown.
+            DataError: A query does not fit the store.
+        """
+        if loop:
+            asked, relaxed = (one._asked(events, time, type) for one in (self, self._relaxed()))
+            return places.explain_loops(asked, relaxed, events, options)
+        if places.is_store(format):
+            return places.explain_on_store(self._asked(format, "time", AUTO), format, options)
+        check_format(format)
+        if events is not None or rows is not None:
+            return "\n".join(places.find_device(self._asked(events, time, type), events, rows, options).tell())
+        check_no_options(options)
+        return self._explain_plan(cast("ExplainFormat", format))
+
+    def check(self, schema: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> None:
+        """Check a query, or all queries, against the columns of a table: names, types, the time and type columns.
+
+        `schema` and `run` check whether the columns of all results of a workload fit into one table, because that may
+        depend on their options.
+
+        Args:
+            schema: Events as for `run`, an Arrow or Spark schema, or a mapping from column names to types.
+            time: The time column.
+            type: The type column; see `run`.
+            **options: Those of `run`; `time_unit` and `time_format` define how times are read.
+
+        Raises:
+            DataError: All problems together, each with the name of its query in a workload.
+            OptionError: An option is unknown or has a wrong value.
+        """
+        asked = self._asked(schema, time, type)
+        asked.check(places.read_columns(asked, schema, options))
+
+    @overload
+    def run(
+        self,
+        events: DataFrame | ParquetEvents,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
+    ) -> DataFrame: ...
+    @overload
+    def run(
+        self,
+        events: pl.DataFrame | pl.LazyFrame,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
+    ) -> pl.DataFrame: ...
+    @overload
+    def run(
+        self, events: list[dict[str, Any]], time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> list[dict[str, Any]]: ...
+    @overload
+    def run(
+        self, events: pd.DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> pd.DataFrame: ...
+    @overload
+    # Arrow and pandas publish no types, so that a checker may see one in both.
+    def run(  # type: ignore[overload-cannot-match]
+        self, events: ArrowEvents | EventStore, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> pa.Table: ...
+    def run(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
+        """Run, and return the rows in a table of the same kind as the events.
+
+        Rows of all queries of a workload are in one table: first the column `query` with the name of the query, then
+        the columns of all queries, in the order of their first appearance, with NULL if a query does not have the
+        column. `Workload.rows` extracts the rows of one query.
+
+        Args:
+            events: An Arrow table or reader, a pandas or polars frame, a list of dictionaries, the path of a file (of
+                Parquet, CSV, JSON lines or Arrow; the rows are an Arrow table), anything with the Arrow C stream
+                interface, or a Spark DataFrame, which returns a lazy DataFrame (a streaming one for a stream), and so
+                do files of `trendweave.read`. Rows may be in any order. A query FROM INTERVALS reads intervals instead
+                and names their columns itself. A `trendweave.EventStore` returns an Arrow table; it knows its time and
+                type columns.
+            time: The time column: a timestamp, or a number of seconds.
+            type: The type column. None: every row has the one type of the pattern. If left out, trend queries read the
+                column `type`, and interval queries treat all rows as events. If given, interval queries use only rows
+                of the type that FROM names.
+            **options: See `trendweave.Options`.
+
+        Returns:
+            The rows, in a table of the same kind.
+
+        Raises:
+            DataError: A query does not fit the events, or columns of several results do not fit into one table.
+            OptionError: An option is unknown here or has a wrong value.
+            ExecutionError: A query fits, but cannot run on these rows.
+        """
+        return places.run(self._asked(events, time, type), events, options)
+
+    def iter(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Batches:
+        """Run, and return an iterator over Arrow record batches, so that not all trends are in memory.
+
+        The rows of a query of a workload are together; queries that are equal follow each other.
+
+        Args:
+            events: An Arrow table or reader, a pandas or polars frame.
+            time: As in `run`.
+            type: As in `run`.
+            **options: See `trendweave.Options`.
+
+        Returns:
+            An iterator with `schema` and `trends`, the number of trends. They are counted before the first one is
+            built; None if that is not possible, or if the query does not list trends.
+
+        Raises:
+            DataError: A query does not fit the events, or columns of several results do not fit into one table.
+            OptionError: An option is unknown here or has a wrong value.
+            ExecutionError: A query fits, but cannot run on these rows.
+        """
+        return places.iterate(self._asked(None, time, type), events, options)
+
+    @overload
+    def schema(
+        self,
+        events: DataFrame | ParquetEvents,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
+    ) -> StructType: ...
+    @overload
+    def schema(
+        self,
+        events: pa.Schema | ArrowEvents | pd.DataFrame | pl.DataFrame | pl.LazyFrame,
+        time: str = "time",
+        type: TypeColumn = AUTO,
+        **options: Unpack[Options],
+    ) -> pa.Schema: ...
+    def schema(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
+        """The schema of the result of `run`, without running anything.
+
+        Args:
+            events: As in `run`, or an Arrow schema.
+            time: As in `run`.
+            type: As in `run`.
+            **options: As in `run`; settings of the Spark session apply too.
+
+        Returns:
+            An Arrow schema; for a Spark DataFrame, a Spark schema.
+
+        Raises:
+            DataError: A query does not fit the events, or columns of several results do not fit into one table.
+            OptionError: An option is unknown or has a wrong value.
+        """
+        return places.find_schema(self._asked(events, time, type), events, options)
+
+    def incremental(
+        self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
+    ) -> Incremental:
+        """An incremental engine, for events that arrive piece by piece.
+
+        `start()` returns an empty state. `push(state, events, watermark)` returns the next state and the rows that are
+        final (for trends, those of the windows that the watermark has closed). `finish(state)` returns the rest. The
+        engine of a workload also accepts states of other workloads, like sessions: see `Workload.push`.
+
+        Args:
+            events: The schema of the events, or a table with this schema.
+            time: As in `run`.
+            type: As in `run`.
+            **options: See `trendweave.Options`.
+
+        Returns:
+            An engine, which has no state of its own.
+
+        Raises:
+            DataError: A query does not fit the events, or columns of several results do not fit into one table.
+            OptionError: An option is unknown here or has a wrong value.
+            ExecutionError: A query cannot run piece by piece.
+        """
+        return places.make_engine(self._asked(None, time, type), events, options)
+
+    def _asked(self, events: Any, time: str, type: TypeColumn) -> places.Asked:
+        """What is asked with the columns of time and type, which a store knows."""
+        raise NotImplementedError
+
+    def _relaxed(self) -> Runnable:
+        """The same for columns of any type, where loops are explained without events."""
+        return self
+
+    def _explain_plan(self, format: ExplainFormat) -> str:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
-class Query:
+class Query(Runnable):
     """A query of any kind. Immutable; equal queries have equal trees.
 
     Attributes:
@@ -132,200 +349,16 @@ class Query:
             raise OptionError(problems, self.source)
         return make_query(tree, [], self.source)
 
-    def explain(
-        self,
-        format: ExplainFormat | EventStore = "text",
-        events: Any = None,
-        rows: int | None = None,
-        time: str = "time",
-        type: TypeColumn = AUTO,
-        loop: bool = False,
-        **options: Unpack[Options],
-    ) -> str:
-        """Explain the plan: what is computed, and how. For a store also the access path; with events also
-        the choice of device="auto".
+    def _relaxed(self) -> Query:
+        from trendweave.runners.written_loops import without_local_conditions
 
-        Args:
-            format: "text", "mermaid" or "dot" (drawings of the template, or of the constraints between situations), or
-                "json"; or a `trendweave.EventStore`, whose indexes are used as in `run`.
-            events: A table of events, to show the choice of device="auto" and its reasons.
-            rows: A number of events, for the same without a table.
-            time: With events, as in `run`.
-            type: With events, as in `run`.
-            loop: Return the loops that are generated for this query: Python text, as it is compiled for large tables,
-                and CUDA C for device="gpu". The types of columns are those of `events`; without events columns are
-                assumed to be numbers, or text where numbers are not possible.
-            **options: With a store or events, those of `run`.
+        return replace(self, plan=without_local_conditions(self.plan))
 
-        Raises:
-            OptionError: The format or an option is unknown.
-            DataError: The query does not fit the store.
-        """
-        if loop:
-            from trendweave.runners.written_loops import without_local_conditions
-
-            relaxed = replace(self, plan=without_local_conditions(self.plan))
-            asked, more = (query._asked(events, time, type) for query in (self, relaxed))
-            return places.explain_loops(asked, more, events, options)
-        if places.is_store(format):
-            return places.explain_on_store(self._asked(format, "time", AUTO), format, options)
-        check_format(format)
-        if events is not None or rows is not None:
-            return "\n".join(places.find_device(self._asked(events, time, type), events, rows, options).tell())
-        check_no_options(options)
-        check_bound(self)
+    def _explain_plan(self, format: ExplainFormat) -> str:
         from trendweave.planning.show import show_plan
 
-        return show_plan(self.plan, cast("ExplainFormat", format))
-
-    def check(self, schema: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> None:
-        """Check the query against the columns of a table: names, types, the time and type columns.
-
-        Args:
-            schema: Events as for `run`, an Arrow or Spark schema, or a mapping from column names to types.
-            time: The time column.
-            type: The type column; see `run`.
-            **options: Those of `run`; `time_unit` and `time_format` define how times are read.
-
-        Raises:
-            DataError: All problems together.
-            OptionError: An option is unknown or has a wrong value.
-        """
-        asked = self._asked(schema, time, type)
-        asked.check(places.read_columns(asked, schema, options))
-
-    @overload
-    def run(
-        self,
-        events: DataFrame | ParquetEvents,
-        time: str = "time",
-        type: TypeColumn = AUTO,
-        **options: Unpack[Options],
-    ) -> DataFrame: ...
-    @overload
-    def run(
-        self,
-        events: pl.DataFrame | pl.LazyFrame,
-        time: str = "time",
-        type: TypeColumn = AUTO,
-        **options: Unpack[Options],
-    ) -> pl.DataFrame: ...
-    @overload
-    def run(
-        self, events: list[dict[str, Any]], time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
-    ) -> list[dict[str, Any]]: ...
-    @overload
-    def run(
-        self, events: pd.DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
-    ) -> pd.DataFrame: ...
-    @overload
-    # Arrow and pandas publish no types, so that a checker may see one in both.
-    def run(  # type: ignore[overload-cannot-match]
-        self, events: ArrowEvents | EventStore, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
-    ) -> pa.Table: ...
-    def run(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
-        """Run the query and return its rows, in a table of the same kind as the events.
-
-        Args:
-            events: An Arrow table or reader, a pandas or polars frame, a list of dictionaries, the path of a file (of
-                Parquet, CSV, JSON lines or Arrow; the rows are an Arrow table), anything with the Arrow C stream
-                interface, or a Spark DataFrame, which returns a lazy DataFrame (a streaming one for a stream), and so
-                do files of `trendweave.read`. Rows may be in any order. A query FROM INTERVALS reads intervals instead
-                and names their columns itself. A `trendweave.EventStore` returns an Arrow table; it knows its time and
-                type columns.
-            time: The time column: a timestamp, or a number of seconds.
-            type: The type column. None: every row has the one type of the pattern. If left out, trend queries read the
-                column `type`, and interval queries treat all rows as events. If given, interval queries use only rows
-                of the type that FROM names.
-            **options: See `trendweave.Options`.
-
-        Returns:
-            The rows, in a table of the same kind.
-
-        Raises:
-            DataError: The query does not fit the events.
-            OptionError: An option is unknown here or has a wrong value.
-            ExecutionError: The query fits, but cannot run on these rows.
-        """
-        return places.run(self._asked(events, time, type), events, options)
-
-    def iter(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Batches:
-        """Run the query and return an iterator over Arrow record batches, so that not all trends are in memory.
-
-        Args:
-            events: An Arrow table or reader, a pandas or polars frame.
-            time: As in `run`.
-            type: As in `run`.
-            **options: See `trendweave.Options`.
-
-        Returns:
-            An iterator with `schema` and `trends`, the number of trends. They are counted before the first one is
-            built; None if that is not possible, or if the query does not list trends.
-
-        Raises:
-            DataError: The query does not fit the events.
-            OptionError: An option is unknown here or has a wrong value.
-            ExecutionError: The query fits, but cannot run on these rows.
-        """
-        return places.iterate(_Asked(self, time, self._type_column(type)), events, options)
-
-    @overload
-    def schema(
-        self,
-        events: DataFrame | ParquetEvents,
-        time: str = "time",
-        type: TypeColumn = AUTO,
-        **options: Unpack[Options],
-    ) -> StructType: ...
-    @overload
-    def schema(
-        self,
-        events: pa.Schema | ArrowEvents | pd.DataFrame | pl.DataFrame | pl.LazyFrame,
-        time: str = "time",
-        type: TypeColumn = AUTO,
-        **options: Unpack[Options],
-    ) -> pa.Schema: ...
-    def schema(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
-        """The schema of the result of `run`, without running anything.
-
-        Args:
-            events: As in `run`, or an Arrow schema.
-            time: As in `run`.
-            type: As in `run`.
-            **options: As in `run`; settings of the Spark session apply too.
-
-        Returns:
-            An Arrow schema; for a Spark DataFrame, a Spark schema.
-
-        Raises:
-            DataError: The query does not fit the events.
-            OptionError: An option is unknown or has a wrong value.
-        """
-        return places.find_schema(self._asked(events, time, type), events, options)
-
-    def incremental(
-        self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
-    ) -> Incremental:
-        """An incremental engine, for events that arrive piece by piece.
-
-        `start()` returns an empty state. `push(state, events, watermark)` returns the next state and the rows that are
-        final (for trends, those of the windows that the watermark has closed). `finish(state)` returns the rest.
-
-        Args:
-            events: The schema of the events, or a table with this schema.
-            time: As in `run`.
-            type: As in `run`.
-            **options: See `trendweave.Options`.
-
-        Returns:
-            An engine, which has no state of its own.
-
-        Raises:
-            DataError: The query does not fit the events.
-            OptionError: An option is unknown here or has a wrong value.
-            ExecutionError: The query cannot run piece by piece.
-        """
-        return places.make_engine(_Asked(self, time, self._type_column(type)), events, options)
+        check_bound(self)
+        return show_plan(self.plan, format)
 
     def push(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> PushSession:
         """A push session in this process, for events that arrive one by one.

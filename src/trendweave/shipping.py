@@ -18,8 +18,7 @@ from trendweave.kernel_cache.kernel import always_compile
 from trendweave.programs.trends.detection import STRATEGIES
 from trendweave.queries import query
 from trendweave.runners.options import SHARING
-from trendweave.runners.shipping.archive import write_archive
-from trendweave.runners.shipping.package import Package, write_package
+from trendweave.runners.shipping.package import Package, write_archive, write_package
 from trendweave.store.event_store import EventStore
 from trendweave.workload import workload
 

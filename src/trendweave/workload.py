@@ -5,33 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from trendweave import places
 from trendweave.errors import Problem, TrendweaveError, UnknownNameError, near_names, raise_together
 from trendweave.events import AUTO, TypeColumn
-from trendweave.queries import Query, check_format, check_no_options, check_values, read_value, store_time
+from trendweave.queries import Query, Runnable, check_values, read_value, store_time
 from trendweave.rules.asked import AskedRules, type_column
 from trendweave.rules.reading import make_rule, read_rules
 from trendweave.rules.rule import Rule, check_all_bound, check_rules
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-    import pyarrow as pa
-    from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
-
     from trendweave.pictures.picture import Picture
     from trendweave.planning.show import ExplainFormat
-    from trendweave.queries import ArrowEvents
     from trendweave.runners.incremental import Incremental
-    from trendweave.runners.local import Batches
     from trendweave.runners.options import Options
-    from trendweave.runners.spark.reading import ParquetEvents
     from trendweave.runners.workload_session import WorkloadSession
     from trendweave.sharing.units import SharingPlan
-    from trendweave.store.event_store import EventStore
 
 #: What `trendweave.workload` takes.
 Source: TypeAlias = (
@@ -42,7 +32,7 @@ _SHOWN_NAMES, _SHOWN_QUERIES = 6, 20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Workload(Mapping[str, Query]):
+class Workload(Runnable, Mapping[str, Query]):
     """Named queries over the same events. Immutable; a mapping from names to queries, in order.
 
     Equal workloads have equal rules in the same order.
@@ -194,197 +184,11 @@ class Workload(Mapping[str, Query]):
 
         return select_rows(result, name, shown_columns(plan, time, type_column(plan, type)))
 
-    def explain(
-        self,
-        format: ExplainFormat | EventStore = "text",
-        events: Any = None,
-        rows: int | None = None,
-        time: str = "time",
-        type: TypeColumn = AUTO,
-        loop: bool = False,
-        **options: Unpack[Options],
-    ) -> str:
-        """Explain what the queries share, what not, and why. For a store also the access path; with events also the
-        choice of device="auto".
-
-        Args:
-            format: "text", "mermaid" or "dot" (drawings of what is computed together), or "json"; or a
-                `trendweave.EventStore`.
-            events: As for `Query.explain`.
-            rows: As for `Query.explain`.
-            time: With events, as in `run`.
-            type: With events, as in `run`.
-            loop: Return the loops that are generated for the queries together on these `events`; see
-                `Query.explain`.
-            **options: With a store or events, those of `run`.
-
-        Raises:
-            OptionError: The format or an option is unknown.
-            DataError: Queries do not fit the store.
-        """
-        if loop:
-            asked = self._asked(events, time, type)
-            return places.explain_loops(asked, asked, events, options)
-        if places.is_store(format):
-            return places.explain_on_store(self._asked(format, "time", AUTO), format, options)
-        check_format(format)
-        if events is not None or rows is not None:
-            return "\n".join(places.find_device(self._asked(events, time, type), events, rows, options).tell())
-        check_no_options(options)
-        check_all_bound(self.rules)
+    def _explain_plan(self, format: ExplainFormat) -> str:
         from trendweave.sharing.show import show_sharing
 
-        return show_sharing(self._sharing(), tuple(self._members().values()), cast("ExplainFormat", format))
-
-    def check(self, schema: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> None:
-        """Check all queries against the columns of a table: names, types, the time and type columns.
-
-        `schema` and `run` check whether the columns of all results fit into one table, because that may depend on their
-        options.
-
-        Args:
-            schema: Events as for `run`, an Arrow or Spark schema, or a mapping from column names to types.
-            time: The time column.
-            type: The type column; see `run`.
-            **options: Those of `run`; `time_unit` and `time_format` define how times are read.
-
-        Raises:
-            DataError: All problems together, each with the name of its query.
-            OptionError: An option is unknown or has a wrong value.
-        """
-        asked = self._asked(schema, time, type)
-        asked.check(places.read_columns(asked, schema, options))
-
-    @overload
-    def run(
-        self,
-        events: DataFrame | ParquetEvents,
-        time: str = "time",
-        type: TypeColumn = AUTO,
-        **options: Unpack[Options],
-    ) -> DataFrame: ...
-    @overload
-    def run(
-        self,
-        events: pl.DataFrame | pl.LazyFrame,
-        time: str = "time",
-        type: TypeColumn = AUTO,
-        **options: Unpack[Options],
-    ) -> pl.DataFrame: ...
-    @overload
-    def run(
-        self, events: list[dict[str, Any]], time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
-    ) -> list[dict[str, Any]]: ...
-    @overload
-    def run(
-        self, events: pd.DataFrame, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
-    ) -> pd.DataFrame: ...
-    @overload
-    # Arrow and pandas publish no types, so that a checker may see one in both.
-    def run(  # type: ignore[overload-cannot-match]
-        self, events: ArrowEvents | EventStore, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
-    ) -> pa.Table: ...
-    def run(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
-        """Run all queries and return their rows in one table, of the same kind as the events.
-
-        The first column, `query`, has the name of the query. Then come the columns of all queries, in the order of
-        their first appearance, with NULL if a query does not have the column. `rows` extracts the rows of one query.
-
-        Args:
-            events: As for `Query.run`.
-            time: As for `Query.run`.
-            type: The type column. None: every row has the one type of each pattern. If left out, trend queries read the
-                column `type`, and interval queries treat all rows as events. If given, interval queries that name a
-                type with FROM read it too.
-            **options: See `trendweave.Options`.
-
-        Returns:
-            The rows, in a table of the same kind.
-
-        Raises:
-            DataError: Queries do not fit the events, or the columns of their results do not fit into one table.
-            OptionError: An option is unknown here or has a wrong value.
-            ExecutionError: A query fits, but cannot run on these rows.
-        """
-        return places.run(self._asked(events, time, type), events, options)
-
-    def iter(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Batches:
-        """Run all queries and return an iterator over Arrow record batches.
-
-        The rows of a query are together; queries that are equal follow each other.
-
-        Args:
-            events: As for `Query.iter`.
-            time: As in `run`.
-            type: As in `run`.
-            **options: See `trendweave.Options`.
-
-        Returns:
-            An iterator with `schema`.
-
-        Raises:
-            DataError: As in `run`.
-            OptionError: As in `run`.
-            ExecutionError: As in `run`.
-        """
-        return places.iterate(self._asked(None, time, type), events, options)
-
-    @overload
-    def schema(
-        self,
-        events: DataFrame | ParquetEvents,
-        time: str = "time",
-        type: TypeColumn = AUTO,
-        **options: Unpack[Options],
-    ) -> StructType: ...
-    @overload
-    def schema(
-        self,
-        events: pa.Schema | ArrowEvents | pd.DataFrame | pl.DataFrame | pl.LazyFrame,
-        time: str = "time",
-        type: TypeColumn = AUTO,
-        **options: Unpack[Options],
-    ) -> pa.Schema: ...
-    def schema(self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]) -> Any:
-        """The schema of the result of `run`, without running anything.
-
-        Args:
-            events: As in `run`, or an Arrow schema.
-            time: As in `run`.
-            type: As in `run`.
-            **options: As in `run`; settings of the Spark session apply too.
-
-        Returns:
-            An Arrow schema; for a Spark DataFrame, a Spark schema.
-
-        Raises:
-            DataError: As in `run`.
-            OptionError: An option is unknown or has a wrong value.
-        """
-        return places.find_schema(self._asked(events, time, type), events, options)
-
-    def incremental(
-        self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]
-    ) -> Incremental:
-        """An incremental engine for all queries, for events that arrive piece by piece; see `Query.incremental`.
-
-        The engine also accepts states of other workloads, like sessions: see `push`.
-
-        Args:
-            events: The schema of the events, or a table with this schema.
-            time: As in `run`.
-            type: As in `run`.
-            **options: See `trendweave.Options`.
-
-        Returns:
-            An engine, which has no state of its own.
-
-        Raises:
-            DataError: As in `run`.
-            OptionError: As in `run`.
-            ExecutionError: A query cannot run piece by piece.
-        """
-        return places.make_engine(self._asked(None, time, type), events, options)
+        check_all_bound(self.rules)
+        return show_sharing(self._sharing(), tuple(self._members().values()), format)
 
     def push(
         self, events: Any, time: str = "time", type: TypeColumn = AUTO, **options: Unpack[Options]

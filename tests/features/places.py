@@ -26,7 +26,7 @@ from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import WholeInput
 from trendweave.planning.situated_plan import SituatedPlan
-from trendweave.programs.operators.joins import finding as joins_in_threads
+from trendweave.programs.operators.joins import searches as joins_in_threads
 from trendweave.runners.threads import dealing
 from trendweave.runners.threads import run as threads
 
@@ -62,7 +62,7 @@ def dealing_everything_out(cores: int = 3) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dealing, "LEAST_ROWS", 1)
         patch.setattr(threads, "count_cores", lambda: cores)
-        patch.setattr(joins_in_threads, "_FEW", 1)
+        patch.setattr(joins_in_threads, "_FEW_TO_DEAL", 1)
         patch.setattr(joins_in_threads, "count_cores", lambda: cores)
         yield
 

@@ -62,7 +62,7 @@ def test_long_ranges_that_all_probes_meet(card: SimulatedCard, reach: int) -> No
 
 def test_every_pair_and_no_pair(card: SimulatedCard) -> None:
     low, high = card.put(np.array([0, 1, 1])), card.put(np.array([2, 3, 1]))
-    condition = Condition(None, "left", {})
+    condition = Condition(Compiled((), "", "__device__ bool test() { return true; }"), "left", {})
 
     pairs = find_pairs(card, condition, low, high)
     nothing = find_pairs(card, condition, low[:0], high[:0])

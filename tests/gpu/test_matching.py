@@ -9,7 +9,6 @@ import pytest
 import trendweave
 from tests.gpu.simulator import SimulatedCard
 from trendweave.errors import ExecutionError
-from trendweave.gpu.matching import links
 
 QUERIES = {
     "any": """
@@ -69,9 +68,7 @@ def test_rows_are_those_of_the_cpu(name: str, gpu: SimulatedCard) -> None:
     assert shown > 20
 
 
-def test_work_is_shared_by_warps_and_room_for_links_grows(gpu: SimulatedCard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "_STEP", 300)
-    monkeypatch.setattr(links, "_FIRST_ROOM", 100)
+def test_long_ranges_and_many_links(gpu: SimulatedCard) -> None:
     events = pa.table({"time": np.arange(2500), "v": np.arange(2500) % 2})
     query = trendweave.query(
         "RETURN EACH FIRST(A.time) AS a, LAST(B.time) AS b PATTERN SEQ(E A, E B) "

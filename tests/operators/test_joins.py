@@ -24,7 +24,7 @@ from tests.reference.operators.windows import Rows, Span
 from trendweave import operators as ops
 from trendweave.errors import DataError
 from trendweave.planning.operator_plans import JoinPlan
-from trendweave.programs.operators.joins import finding, searches
+from trendweave.programs.operators.joins import searches
 from trendweave.programs.operators.joins.program import WindowJoin, bind_join
 from trendweave.programs.operators.joins.sides import merge_sides
 from trendweave.programs.program import Carry
@@ -101,10 +101,10 @@ def found_by(way: str) -> Iterator[None]:
     with ExitStack() as patches:
         if way == "bands":
             patches.enter_context(mock.patch.object(searches.SortedBand, "is_narrow", True))
-            patches.enter_context(mock.patch.object(finding, "_FEW_PAIRS", -1))
+            patches.enter_context(mock.patch.object(searches, "_FEW_PAIRS", -1))
         else:
-            patches.enter_context(mock.patch.object(finding.PairSearch, "sort_band", return_value=None))
-            patches.enter_context(mock.patch.object(finding, "FEW", -1 if way == "scans" else 2**62))
+            patches.enter_context(mock.patch.object(searches, "sort_band", return_value=None))
+            patches.enter_context(mock.patch.object(searches, "FEW", -1 if way == "scans" else 2**62))
         yield
 
 
@@ -194,13 +194,14 @@ def test_scans(case: Case) -> None:
 @examples(40)
 @given(cases())
 def test_compiled_bands(case: Case) -> None:
-    with plain_loops(), found_by("bands"), mock.patch.object(finding, "FEW", -1):
+    with plain_loops(), found_by("bands"), mock.patch.object(searches, "FEW", -1):
         assert_rows(run(case), case.expected)
 
 
 def test_blocks_that_are_cut_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of few pairs, and blocks of which more pairs come than were expected."""
-    monkeypatch.setattr(finding, "_TARGET", 8)
+    monkeypatch.setattr(searches, "_TARGET", 8)
+    monkeypatch.setattr(searches, "_PASSING", dict.fromkeys(searches._PASSING, 1.0))
     times = np.sort(np.random.default_rng(3).integers(0, 120, 160))
     values = np.where(times < 80, np.arange(160), 0)  # few pairs first, then many
     table = pa.table({"time": times, "x": values.astype(float)})
@@ -335,9 +336,9 @@ def test_columns_without_an_order_do_not_order_ties() -> None:
 
 @pytest.mark.parametrize("target", [1 << 20, 4], ids=["large blocks", "blocks done again"])
 def test_all_cores_find_the_same_pairs(monkeypatch: pytest.MonkeyPatch, target: int) -> None:
-    monkeypatch.setattr(finding, "_FEW", 10)
-    monkeypatch.setattr(finding, "count_cores", lambda: 3)
-    monkeypatch.setattr(finding, "_TARGET", target)
+    monkeypatch.setattr(searches, "_FEW_TO_DEAL", 10)
+    monkeypatch.setattr(searches, "count_cores", lambda: 3)
+    monkeypatch.setattr(searches, "_TARGET", target)
     numbers = np.random.default_rng(6)
     table = pa.table({"time": np.sort(numbers.integers(0, 90, 200)), "x": numbers.random(200)})
     plan = ops.window_join("left.x - right.x < 0.02 AND right.x - left.x < 0.02", left="90 rows", right="70 rows").task

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from trendweave import operators as ops
-from trendweave.programs.operators.joins.chunks import sort_into_chunks
-from trendweave.programs.operators.joins.searches import SortedBand
+from trendweave.programs.operators.joins.searches import SortedBand, sort_into_chunks
 
 VALUES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "even": lambda draw, size: draw.random(size),

@@ -14,8 +14,7 @@ import pytest
 
 from trendweave.errors import DataError
 from trendweave.pictures import Series, draw_lines, draw_trends_per_window, write_picture
-from trendweave.pictures.axes import make_counting_axis, make_number_axis, write_power
-from trendweave.pictures.time_axis import make_time_axis
+from trendweave.pictures.axes import make_counting_axis, make_number_axis, make_time_axis, write_power
 from trendweave.pictures.times import seconds_of_column
 
 SVG = "{http://www.w3.org/2000/svg}"

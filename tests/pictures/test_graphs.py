@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import trendweave
-from trendweave.pictures.graphs.alignment import align_rows
-from trendweave.pictures.graphs.graph import Edge, Graph, Node
-from trendweave.pictures.graphs.layers import Placed, place_nodes
+from trendweave.pictures.graphs import Edge, Graph, Node, Placed, place_nodes
 from trendweave.pictures.letters import measure, shorten_apart, wrap, wrap_conditions
 
 
@@ -47,9 +45,10 @@ def test_a_chain_is_straight() -> None:
 
 
 def test_rows_keep_their_order_and_their_room() -> None:
-    order = [["a"], ["b", "c", "d"]]
-    heights = align_rows(order, dict.fromkeys("abcd", (10.0, 15.0)), [("a", "b"), ("a", "c"), ("a", "d")])
-    assert heights["c"] - heights["b"] == heights["d"] - heights["c"] == 25
+    nodes, placed = place(("ab", "ac", "ad"), "abcd")
+    heights = {name: y for name, (_, y) in placed.centres.items()}
+    room = nodes[0].height + 30
+    assert heights["c"] - heights["b"] == heights["d"] - heights["c"] == room
     assert heights["c"] == heights["a"]
 
 

@@ -17,7 +17,8 @@ from trendweave.gpu import card
 from trendweave.gpu.card import using_card
 from trendweave.programs.bind import bind
 from trendweave.programs.trends.program import TrendAggregates, TrendLists
-from trendweave.runners.options import Place, Settings, make_settings
+from trendweave.runners.options import Settings, make_settings
+from trendweave.runners.place import Place
 
 EVENTS = pa.table({"time": [1, 2, 3, 4], "type": ["S"] * 4, "v": [3, 1, 4, 5]})
 COUNT = trendweave.query("RETURN COUNT(*) PATTERN S+")

@@ -18,7 +18,7 @@ from tests.features.places import dealing_everything_out
 from trendweave import operators as ops
 from trendweave.devices.daemon_threads import DaemonThreads
 from trendweave.devices.pool import Pool, _Kept, is_in_pool
-from trendweave.programs.operators.joins import finding
+from trendweave.programs.operators.joins import searches
 from trendweave.runners.threads import run as threads
 
 CORES = 3
@@ -157,12 +157,12 @@ def test_a_thread_that_computes_waits_for_no_other(monkeypatch: pytest.MonkeyPat
 
     def run() -> list[str]:
         assert is_in_pool()
-        assert finding.count_threads(10**9) == 1
+        assert searches.count_threads(10**9) == 1
         return sorted(map(repr, query.run(events, device="threads").to_pylist()))
 
     assert not is_in_pool()
-    monkeypatch.setattr(finding, "count_cores", lambda: CORES)
-    assert finding.count_threads(10**9) == CORES
+    monkeypatch.setattr(searches, "count_cores", lambda: CORES)
+    assert searches.count_threads(10**9) == CORES
     with dealing_everything_out(CORES), Pool(CORES) as pool:
         assert all(found == expected for found in pool.map(lambda _: run(), range(2 * CORES)))
 

@@ -99,16 +99,14 @@ def test_in_parts_that_are_merged(texts: tuple[str, ...], events: pa.Table) -> N
     """Rows of different keys lie in different places; what they say of one group is merged."""
     workload = make_workload(texts, events)
     unit = make_unit(workload, events)
-    merger = unit.mergers()[0]
-    assume(merger is not None)
-    assert merger is not None
+    assume(unit.mergers()[0] is not None)
     rows, _ = unit.base.prepare(events)
     keys = unit.base.preparation.partition_key
     places = np.array([crc32(repr(row).encode()) % 3 for row in rows.select(keys).to_pylist()], np.int64)
     parts = [
-        merger.compute(copied, EVERYTHING)
+        part.table
         for place in range(3)
-        for copied in unit.copy_rows(rows.filter(pa.array(places == place)), SharingMetrics())
+        for part in unit.compute(rows.filter(pa.array(places == place)), EVERYTHING, SharingMetrics(), in_parts=True)
     ]
     if not parts:  # No rule wants any of the rows.
         assert not any(query.run(events).num_rows for query in workload.values())

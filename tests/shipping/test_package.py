@@ -16,8 +16,8 @@ import trendweave
 from tests.cli import command
 from tests.cluster.bare_python import make_python
 from trendweave import Package
+from trendweave.runners.shipping.package import list_requirements
 from trendweave.runners.shipping.package_files import fingerprint, own_fingerprint, read_package
-from trendweave.runners.shipping.requirements import list_requirements
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,7 +31,7 @@ def test_all_files_of_the_package_are_inside(shipped: Package) -> None:
     sources = ROOT / "src"
     on_disk = (file for file in (sources / "trendweave").rglob("*") if file.is_file() and file.suffix != ".pyc")
     expected = {file.relative_to(sources).as_posix() for file in on_disk if "__pycache__" not in file.parts}
-    assert {"trendweave/language/grammar.lark", "trendweave/gpu/cuda/windows.cu", "trendweave/py.typed"} <= expected
+    assert {"trendweave/language/grammar.lark", "trendweave/gpu/cuda/joins.cu", "trendweave/py.typed"} <= expected
 
     found = {name for name in names_in(shipped.path) if name.startswith("trendweave/")}
 
@@ -61,7 +61,7 @@ for text in ("RETURN COUNT(*) PATTERN A+", "FROM X DEFINE P AS x > 1 RETURN SITU
     trendweave.query(text)
 read_condition("x > 1")
 write_project(Path(sys.argv[3]))
-assert "__global__" in cuda_text("windows")
+assert "__global__" in cuda_text("rows")
 try:
     serve()
 except Failure as failure:

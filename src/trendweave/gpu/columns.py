@@ -32,6 +32,10 @@ class CardColumn:
     values: Any
     valid: Any | None
 
+    def take(self, rows: Any) -> CardColumn:
+        """Some of its values."""
+        return CardColumn(self.values[rows], None if self.valid is None else self.valid[rows])
+
 
 def _storage(kind: pa.DataType) -> np.dtype:
     """What values of a type that conditions are compiled for are on a card; truth values are bits at first."""

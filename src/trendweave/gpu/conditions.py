@@ -45,18 +45,17 @@ def filter_text(compiled: Compiled) -> str:
 
 #: So many probes a thread compares with each row of a tile.
 PROBES = 4
-_EVERY_PAIR = Compiled((), "", "__device__ bool test() { return true; }")
 
 
 @lru_cache(64)
-def join_text(compiled: Compiled | None, probe_side: str) -> str:
+def join_text(compiled: Compiled, probe_side: str, file: str) -> str:
     """Kernels that evaluate a condition on pairs of rows.
 
     Args:
-        compiled: The condition; None for one that always holds.
+        compiled: The condition.
         probe_side: Rows of this side each look for rows of the other one.
+        file: Where they lie.
     """
-    compiled = compiled or _EVERY_PAIR
     # Floats are widened when they are loaded, once for many pairs; the condition would widen them for each.
     test = re.sub(r"\bfloat (a\d+\b)", r"double \1", compiled.cuda)
     probe: list[tuple[str, str, str]] = []
@@ -85,4 +84,4 @@ def join_text(compiled: Compiled | None, probe_side: str) -> str:
         "PAIR_IN_TILE(r, j)": f"test({in_tile})",
         "PAIR(probe, row)": f"test({plain})",
     }
-    return "\n".join([test, *(f"#define {name} {text}" for name, text in macros.items()), cuda_text("joins")])
+    return "\n".join([test, *(f"#define {name} {text}" for name, text in macros.items()), cuda_text(file)])

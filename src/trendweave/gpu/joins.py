@@ -38,24 +38,23 @@ class Condition:
     """A condition on pairs, with the columns it reads.
 
     Attributes:
-        compiled: None: every pair.
+        compiled: What holds of a pair.
         probe_side: Which side probes are of: left or right.
         columns: By side and name, on the card.
     """
 
-    compiled: Compiled | None
+    compiled: Compiled
     probe_side: str
     columns: Mapping[tuple[str, str], CardColumn]
 
-    @property
-    def text(self) -> str:
-        """Its kernels."""
-        return join_text(self.compiled, self.probe_side)
+    def text(self, file: str = "joins") -> str:
+        """Its kernels, of this file."""
+        return join_text(self.compiled, self.probe_side, file)
 
     def arguments(self, card: Card) -> list[Any]:
         """Pointers to the columns, as kernels take them."""
         found: list[Any] = []
-        for operand in self.compiled.operands if self.compiled else ():
+        for operand in self.compiled.operands:
             column = self.columns[operand.side, operand.column]
             found.append(column.values)
             if operand.nullable:
@@ -108,7 +107,7 @@ def scan(card: Card, condition: Condition, low: Any, high: Any, reach: int, most
     probe, other = xp.empty(total, np.int64), xp.empty(total, np.int64)
     arguments = (entries, len(entries), ends, low, high, size, np.int32(chunks), begins, counts, probe, other)
     blocks = -(-len(entries) * 32 // 256)
-    card.launch(condition.text, "fill_pairs", blocks, 256, (*arguments, *condition.arguments(card)))
+    card.launch(condition.text(), "fill_pairs", blocks, 256, (*arguments, *condition.arguments(card)))
     return Pairs(probe, other)
 
 
@@ -124,13 +123,13 @@ def count_ranges(card: Card, condition: Condition, low: Any, high: Any, reach: i
     counts = xp.empty((probes, chunks), np.uint32)
     begins = xp.empty(blocks, np.int64)
     arguments = (probes, low, high, size, np.int32(chunks), begins, counts, *condition.arguments(card))
-    card.launch(condition.text, "count_pairs", (blocks, chunks), _THREADS, arguments)
+    card.launch(condition.text(), "count_pairs", (blocks, chunks), _THREADS, arguments)
     return counts, begins, size, chunks
 
 
 def meet_short(card: Card, condition: Condition, low: Any, high: Any, most: int | None = None) -> Pairs | None:
     """The same by a thread for each probe."""
-    xp, probes, text, columns = card.xp, len(low), condition.text, condition.arguments(card)
+    xp, probes, text, columns = card.xp, len(low), condition.text(), condition.arguments(card)
     counts, blocks = xp.empty(probes, np.int64), -(-probes // 256)
     card.launch(text, "count_short", blocks, 256, (probes, low, high, counts, *columns))
     ends = xp.cumsum(counts)

@@ -7,12 +7,11 @@ from importlib.resources import files
 
 
 @cache
-def cuda_text(*names: str, room: str = "trendweave.gpu") -> str:
+def cuda_text(*names: str) -> str:
     """The texts of these files, one after the other; kernels find what they call in those before.
 
     Args:
-        names: Files in the folder `cuda` of the room, without their ending.
-        room: The package that has the folder.
+        names: Files in the folder `cuda`, without their ending.
     """
-    folder = files(room).joinpath("cuda")
+    folder = files("trendweave.gpu").joinpath("cuda")
     return "\n".join(folder.joinpath(f"{name}.cu").read_text(encoding="utf-8") for name in names)

@@ -120,27 +120,22 @@ def match_rows(
 
 
 @inner
-def keep_near(
-    starts: np.ndarray,
-    rows: np.ndarray,
-    anchor_starts: np.ndarray,
-    anchors: np.ndarray,
+def find_near(
+    rule: np.ndarray,
+    row: np.ndarray,
+    anchor_rule: np.ndarray,
+    anchor: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
-    kept_starts: np.ndarray,
+    near: np.ndarray,
 ) -> None:
-    """Keep the rows of each rule that are near one of its anchors; they move to the front of `rows`.
-
-    `low` and `high` are rows here; `kept_starts` says where those of each rule begin then.
-    """
-    written = 0
-    for rule in range(starts.size - 1):
-        anchor, last = anchor_starts[rule], anchor_starts[rule + 1]
-        for at in range(starts[rule], starts[rule + 1]):
-            row = rows[at]
-            while anchor < last and high[anchors[anchor]] <= row:
-                anchor += 1
-            if anchor < last and low[anchors[anchor]] <= row:
-                rows[written] = row
-                written += 1
-        kept_starts[rule + 1] = written
+    """Find the rows of each rule that are near one of its anchors: between `low` and `high` of it, which are rows. Both
+    stand by rule and row."""
+    at = 0
+    for place in range(row.size):
+        own = rule[place]
+        while at < anchor.size and (
+            anchor_rule[at] < own or (anchor_rule[at] == own and high[anchor[at]] <= row[place])
+        ):
+            at += 1
+        near[place] = at < anchor.size and anchor_rule[at] == own and low[anchor[at]] <= row[place]

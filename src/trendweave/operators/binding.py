@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from trendweave.operators.operator import Operator
     from trendweave.programs.operators.chain import Stage
     from trendweave.programs.program import Program
-    from trendweave.runners.options import Place, Settings
+    from trendweave.runners.options import Settings
+    from trendweave.runners.place import Place
     from trendweave.store.patterns.plan_access import Wish
 
 

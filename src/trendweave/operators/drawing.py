@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trendweave.pictures.cards import Card
-from trendweave.pictures.graphs.drawing import make_graph
-from trendweave.pictures.graphs.graph import Edge, Graph, Node
+from trendweave.pictures.graphs import Edge, Graph, Node, make_graph
 from trendweave.pictures.letters import wrap
 from trendweave.pictures.picture import Picture
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan

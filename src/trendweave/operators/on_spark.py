@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trendweave import places
 from trendweave.operators.binding import Asked
+from trendweave.runners.place import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,7 +22,6 @@ def run_on_spark(asked: Asked, events: DataFrame, options: Mapping[str, Any]) ->
         events: A DataFrame of any kind.
         options: The keyword arguments of the call.
     """
-    from trendweave.runners.options import Place
     from trendweave.runners.spark.operators import run_stages
     from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings, settle_numbers_on_spark
     from trendweave.runners.spark.stream import run_stream

@@ -15,6 +15,7 @@ from trendweave.operators.on_spark import run_on_spark
 from trendweave.planning.checks.operators import check_sides
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan
 from trendweave.queries import Query, store_time
+from trendweave.runners.place import Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,7 +85,6 @@ def bind_stages(
     piped: Piped, events: Any, right: Any, time: str, type_: TypeColumn, options: Options
 ) -> tuple[tuple[Stage, ...], Settings]:
     """Every operator bound to the columns of events, or to the rows of the one before, and the options."""
-    from trendweave.runners.options import Place
 
     asked, taken, _ = _take(piped, events, right, time, type_, options)
     if places.is_read_by_tasks(taken):
@@ -233,7 +233,6 @@ def run_on_store(
     """
     if right is not None:
         raise refuse_store_beside(both=places.is_store(right))
-    from trendweave.runners.options import Place
 
     spark = options.get("spark")
     asked = ask_store(piped, store, time, type_)

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from trendweave.pictures.charts import Series, draw_lines, write_picture
-from trendweave.pictures.texts import describe_trend
+from trendweave.pictures.shapes import describe_trend
 from trendweave.pictures.time_line import TimeLine, draw_time_line
 from trendweave.pictures.trends import draw_trends
 from trendweave.pictures.windows import draw_trends_per_window

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trendweave.pictures.highlight import highlight_query
-from trendweave.pictures.picture import Picture, scroll
-from trendweave.pictures.style import FONT, MONO
-from trendweave.pictures.texts import quote
+from trendweave.pictures.picture import FONT, MONO, Picture, scroll
+from trendweave.pictures.shapes import quote
 
 _FRAME = (
     "border: 1px solid rgba(128, 128, 128, .35); border-radius: 8px; padding: 10px 14px; margin: 4px 0; "

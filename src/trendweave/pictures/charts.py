@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from itertools import groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
 
-from trendweave.pictures.axes import Axis, make_counting_axis, make_number_axis, write_power
-from trendweave.pictures.colours import COLOURS
+from trendweave.pictures.axes import Axis, make_counting_axis, make_number_axis, make_time_axis, write_power
 from trendweave.pictures.frames import (
     WIDTH,
     Frame,
@@ -20,15 +19,14 @@ from trendweave.pictures.frames import (
     draw_upwards,
     find_left,
     make_empty,
+    thin_out,
 )
-from trendweave.pictures.picture import Picture, write_file
-from trendweave.pictures.style import FONT
-from trendweave.pictures.texts import quote
-from trendweave.pictures.time_axis import make_time_axis
+from trendweave.pictures.picture import FONT, Picture, write_file
+from trendweave.pictures.shapes import COLOURS, dot, path, quote
 
 _HEIGHT, _RIGHT, _BOTTOM = 420, 24, 58
 _MOST_SERIES = len(COLOURS)
-_MOST_MARKS, _MOST_POINTS = 400, 4_000
+_MOST_MARKS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +68,7 @@ def make_line_chart(
     names = [one.name for one in drawn] if any(one.name for one in drawn) else []
     numbers = [y for _, y in every]
     left = find_left(make_counting_axis(numbers, 1, 0, mark_zero=True))
-    legend, foot = draw_legend(
-        list(zip(names, COLOURS, strict=False)), left, 50, more=len(series) - len(drawn), width=WIDTH
-    )
+    legend, foot = draw_legend(zip(names, COLOURS, strict=False), left, 50, more=len(series) - len(drawn))
     frame = Frame(left, WIDTH - _RIGHT, foot + 26 if legend else 48, _HEIGHT - _BOTTOM)
     xs = [x for x, _ in every]
     ends = min(xs), max(xs), frame.left + 14, frame.right - 14
@@ -95,11 +91,11 @@ def draw_lines(series: Sequence[Series], title: str, x_label: str, y_label: str,
     return make_line_chart(series, title, x_label, y_label, in_time=in_time).svg()
 
 
-def write_picture(path: Path, svg: str, title: str, note: str = "") -> None:
+def write_picture(file: Path, svg: str, title: str, note: str = "") -> None:
     """Write a chart into an .svg file, or as an HTML page with a note below it.
 
     Args:
-        path: The file; its suffix chooses the format.
+        file: The file; its suffix chooses the format.
         svg: The chart.
         title: The title of the page.
         note: The text below the chart.
@@ -114,7 +110,7 @@ def write_picture(path: Path, svg: str, title: str, note: str = "") -> None:
         f"pre {{ font-size: 13px; white-space: pre-wrap; }}</style>\n</head>\n<body>\n{svg}\n<pre>{quote(note)}</pre>\n"
         "</body>\n</html>\n"
     )
-    write_file(path, (svg + "\n" if path.suffix.lower() == ".svg" else page).encode())
+    write_file(file, (svg + "\n" if file.suffix.lower() == ".svg" else page).encode())
 
 
 def _describe_scale(axis: Axis) -> str:
@@ -149,35 +145,16 @@ def _draw_line(one: Series, colour: str, across: Axis, upwards: Axis, step: floa
             runs.append([])
         runs[-1].append((x, y))
         before = x
-    placed = [[(across.place(x), upwards.place(y)) for x, y in run] for run in runs]
-    parts = [
-        f'<polyline class="line" stroke="{colour}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in thin_out(run))}"/>'
-        for run in placed
-        if len(run) > 1
-    ]
-    size = 3.2 if marks else 1.8
-    for run, places in zip(runs, placed, strict=True):
-        for (x, y), (px, py) in zip(run, places, strict=True):
-            if marks or len(run) == 1:
-                label = quote(f"{one.name}  {(across.tell or across.label)(x)}  {_write_exactly(y)}".strip())
-                parts.append(
-                    f'<circle cx="{px:.1f}" cy="{py:.1f}" r="{size}" fill="{colour}"><title>{label}</title></circle>'
-                )
+    parts, size = [], 3.2 if marks else 1.8
+    for run in runs:
+        places = [(across.place(x), upwards.place(y)) for x, y in run]
+        if len(run) > 1:
+            parts.append(path(thin_out(places), "line", stroke=colour))
+        if marks or len(run) == 1:
+            for (x, y), place in zip(run, places, strict=True):
+                told = f"{one.name}  {(across.tell or across.label)(x)}  {_write_exactly(y)}".strip()
+                parts.append(dot(*place, size, colour, told))
     return parts
-
-
-def thin_out(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Of many places that share a pixel's width keep the first, the highest, the lowest and the last one: the line
-    looks the same."""
-    if len(places) <= _MOST_POINTS:
-        return list(places)
-    kept: list[tuple[float, float]] = []
-    for _, group in groupby(places, key=lambda place: round(place[0])):
-        there = list(group)
-        ends = {0, len(there) - 1}
-        ends |= {choose(range(len(there)), key=lambda i: there[i][1]) for choose in (min, max)}
-        kept += [there[place] for place in sorted(ends)]
-    return kept
 
 
 def _write_exactly(value: float) -> str:

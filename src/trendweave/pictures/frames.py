@@ -1,18 +1,19 @@
-"""What charts have in common: a frame with its marks, texts around it, and a legend."""
+"""What charts have in common: a frame with its marks, texts around it, a legend, and bars in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from trendweave.pictures.axes import Axis
 from trendweave.pictures.letters import fit, measure, measure_raised, shorten_apart, write_raised
-from trendweave.pictures.picture import Picture
-from trendweave.pictures.style import TITLE
-from trendweave.pictures.texts import quote
+from trendweave.pictures.picture import TITLE, Picture
+from trendweave.pictures.shapes import box, dot, line, shape, write
 
 WIDTH = 920
+#: What stays free beside what is drawn.
+PAD = 24.0
 #: Where a frame with marks upwards begins, unless they need more.
 _LEFT = 92.0
 #: What stays free at the edges of a picture, and between two marks.
@@ -29,37 +30,31 @@ class Frame:
     bottom: float
 
 
-def draw_title(text: str, x: float, y: float = 26) -> str:
+def draw_title(text: str, x: float = PAD, y: float = 26) -> str:
     """Write what stands above a picture, as long as there is place for it."""
-    short = fit(text, WIDTH - x - 20, TITLE, bold=True)
-    return f'<text class="title" x="{x:g}" y="{y:g}">{quote(short)}<title>{quote(text)}</title></text>'
+    return write(fit(text, WIDTH - x - 20, TITLE, bold=True), x, y, "title", text)
 
 
 def make_empty(title: str, why: str = "no rows") -> Picture:
     """Draw that there is nothing to draw."""
-    box = f'<rect class="panel dashed" x="24" y="42" width="{WIDTH - 48}" height="84" rx="8"/>'
-    text = f'<text class="faint" x="{WIDTH / 2:g}" y="89" text-anchor="middle">{quote(why)}</text>'
-    return Picture(title, WIDTH, 146, (draw_title(title, 24), box, text))
+    panel = box(PAD, 42, WIDTH - 48, 84, style="panel dashed", rx=8)
+    said = write(why, WIDTH / 2, 89, "faint", text_anchor="middle")
+    return Picture(title, WIDTH, 146, (draw_title(title), panel, said))
 
 
 def draw_across(axis: Axis, frame: Frame, label: str) -> list[str]:
     """Draw the marks of an axis below a frame, with lines upwards and what it is about."""
-    parts = []
-    written = dict(_place_marks(axis))
+    parts, written = [], dict(_place_marks(axis))
     for value in axis.ticks:
         x = axis.place(value)
-        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{frame.top:g}" y2="{frame.bottom:g}"/>')
-        parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{frame.bottom:g}" y2="{frame.bottom + 5:g}"/>')
+        parts.append(line(x, frame.top, x, frame.bottom, "grid"))
+        parts.append(line(x, frame.bottom, x, frame.bottom + 5, "axis"))
         if value in written:
             parts.append(_write_mark(axis.label(value), written[value], frame.bottom + 20))
     middle = (frame.left + frame.right) / 2
-    parts.append(
-        f'<line class="axis" x1="{frame.left:g}" x2="{frame.right:g}" y1="{frame.bottom:g}" y2="{frame.bottom:g}"/>'
-    )
+    parts.append(line(frame.left, frame.bottom, frame.right, frame.bottom, "axis"))
     short = fit(label, 2 * (min(middle, WIDTH - middle) - _EDGE))
-    hint = f"<title>{quote(label)}</title>" if short != label else ""
-    parts.append(f'<text x="{middle:g}" y="{frame.bottom + 42:g}" text-anchor="middle">{quote(short)}{hint}</text>')
-    return parts
+    return [*parts, write(short, middle, frame.bottom + 42, hint=label, text_anchor="middle")]
 
 
 def _place_marks(axis: Axis) -> list[tuple[float, float]]:
@@ -79,8 +74,8 @@ def _place_marks(axis: Axis) -> list[tuple[float, float]]:
     return list(zip(axis.ticks, middles, strict=True))[::every]
 
 
-def _write_mark(text: str, x: float, y: float) -> str:
-    return f'<text class="faint" x="{x:.1f}" y="{y:g}" text-anchor="middle">{write_raised(text)}</text>'
+def _write_mark(text: str, x: float, y: float, anchor: str = "middle") -> str:
+    return shape("text", write_raised(text), style="faint", x=x, y=y, text_anchor=anchor)
 
 
 def draw_above(axis: Axis, frame: Frame) -> list[str]:
@@ -98,19 +93,15 @@ def draw_upwards(axis: Axis, frame: Frame, label: str) -> list[str]:
     parts = []
     for value in axis.ticks:
         y = axis.place(value)
-        text = write_raised(axis.label(value))
-        parts.append(f'<line class="grid" x1="{frame.left:g}" x2="{frame.right:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text class="faint" x="{frame.left - 9:g}" y="{y + 4.5:.1f}" text-anchor="end">{text}</text>')
-    high = (frame.top + frame.bottom) / 2
-    turned = f'transform="translate(18 {high:g}) rotate(-90)"'
+        parts.append(line(frame.left, y, frame.right, y, "grid"))
+        parts.append(_write_mark(axis.label(value), frame.left - 9, y + 4.5, "end"))
+    turned = f"translate(18 {(frame.top + frame.bottom) / 2:g}) rotate(-90)"
     short = fit(label, frame.bottom - frame.top + 30)
-    hint = f"<title>{quote(label)}</title>" if short != label else ""
-    parts.append(f'<text {turned} text-anchor="middle">{quote(short)}{hint}</text>')
-    return parts
+    return [*parts, write(short, 0, 0, hint=label, transform=turned, text_anchor="middle")]
 
 
 def draw_legend(
-    entries: Iterable[tuple[str, str]], x: float, y: float, shape: str = "line", more: int = 0, width: float = WIDTH
+    entries: Iterable[tuple[str, str]], x: float, y: float, kind: str = "line", more: int = 0
 ) -> tuple[list[str], float]:
     """Draw names beside their colours, in as many rows as they need.
 
@@ -118,35 +109,41 @@ def draw_legend(
         entries: Names and colours.
         x: Where a row begins.
         y: The foot of the letters of the first row.
-        shape: "line", "dot" or "bar".
+        kind: "line", "dot" or "bar".
         more: How many names are not shown.
-        width: Where a row ends.
 
     Returns:
         What is drawn, and the foot of the last row.
     """
     parts: list[str] = []
-    at = x
-    entries = list(entries)
-    shown = shorten_apart([name for name, _ in entries], 40)
-    for name, colour in entries:
-        short = shown[name]
+    at, colours = x, dict(entries)
+    shown = shorten_apart(colours, 40) | ({"": f"and {more:,} more"} if more else {})
+    for name, short in shown.items():
         needs = 38 + measure(short)
-        if at > x and at + needs > width - 20:
+        if at > x and at + needs > WIDTH - 20:
             at, y = x, y + 19
-        parts.append(_draw_mark(shape, at, y, colour))
-        parts.append(f'<text x="{at + 20:.1f}" y="{y:.1f}">{quote(short)}<title>{quote(name)}</title></text>')
+        if name not in colours:
+            parts.append(write(short, at, y, "faint"))
+            break
+        high = 10 if kind == "bar" else 4
+        mark = dot(at + 8, y - 4.5, 5, colours[name]) if kind == "dot" else ""
+        parts.append(mark or box(at, y - 4.5 - high / 2, 14, high, rx=2, fill=colours[name]))
+        parts.append(write(short, at + 20, y, hint=name))
         at += needs
-    if more:
-        told = f"and {more:,} more"
-        if at > x and at + measure(told) > width - 20:
-            at, y = x, y + 19
-        parts.append(f'<text class="faint" x="{at:.1f}" y="{y:.1f}">{told}</text>')
     return parts, y
 
 
-def _draw_mark(shape: str, x: float, y: float, colour: str) -> str:
-    if shape == "dot":
-        return f'<circle cx="{x + 8:.1f}" cy="{y - 4.5:.1f}" r="5" fill="{colour}"/>'
-    high = 10 if shape == "bar" else 4
-    return f'<rect x="{x:.1f}" y="{y - 4.5 - high / 2:.1f}" width="14" height="{high}" rx="2" fill="{colour}"/>'
+def thin_out(places: Sequence[tuple[float, float]], most: int = 4_000) -> list[tuple[float, float]]:
+    """Of many places that share a pixel's width keep the first, the highest, the lowest and the last one: the line
+    looks the same."""
+    if len(places) <= most:
+        return list(places)
+    columns: dict[int, list[tuple[float, float]]] = {}
+    for place in places:
+        columns.setdefault(round(place[0]), []).append(place)
+    kept: list[tuple[float, float]] = []
+    for there in columns.values():
+        ends = {0, len(there) - 1}
+        ends |= {choose(range(len(there)), key=lambda i: there[i][1]) for choose in (min, max)}
+        kept += [there[place] for place in sorted(ends)]
+    return kept

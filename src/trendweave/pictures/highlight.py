@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trendweave.pictures.colours import COLOURS
-from trendweave.pictures.texts import quote
+from trendweave.pictures.shapes import COLOURS, quote
 
 #: Words of the language; a test compares them with the grammars.
 _WORDS = """

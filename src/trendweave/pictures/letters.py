@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from trendweave.pictures.texts import quote
+from trendweave.pictures.shapes import quote, shape
 
 SIZE = 13.0
 #: Widths of letters as parts of their size, in the wider ones of the usual fonts.
@@ -53,9 +53,7 @@ def _width_of(letter: str) -> float:
 def write_raised(text: str) -> str:
     """Write a text for SVG, with powers at its end as small letters: few fonts have all of Unicode's raised digits."""
     parts = _POWER.split(text)
-    raised = [
-        f'<tspan dy="-4.5" font-size="{_SMALL}">{found.translate(_LOWERED)}</tspan>' for found in _POWER.findall(text)
-    ]
+    raised = [shape("tspan", one.translate(_LOWERED), dy=-4.5, font_size=_SMALL) for one in _POWER.findall(text)]
     return "".join(quote(part) + (raised[place] if place < len(raised) else "") for place, part in enumerate(parts))
 
 

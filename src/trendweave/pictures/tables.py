@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from trendweave.pictures.style import FONT
-from trendweave.pictures.texts import describe_trend, quote
+from trendweave.pictures.picture import FONT
+from trendweave.pictures.shapes import describe_trend, quote
 from trendweave.pictures.times import write_far_times
 
 _CELL = "padding: 3px 12px; border: none; border-bottom: 1px solid rgba(128, 128, 128, .25)"

@@ -9,12 +9,11 @@ from typing import Any, Literal, NamedTuple
 import pyarrow as pa
 
 from trendweave.pictures.axes import Axis
-from trendweave.pictures.colours import assign_colours
-from trendweave.pictures.frames import WIDTH, Frame, draw_above, draw_across, draw_legend, draw_title
+from trendweave.pictures.frames import PAD, WIDTH, Frame, draw_above, draw_across, draw_legend, draw_title
 from trendweave.pictures.highlight import highlight_query
 from trendweave.pictures.letters import measure, shorten_apart
 from trendweave.pictures.picture import Picture, write_page
-from trendweave.pictures.texts import quote, write_key
+from trendweave.pictures.shapes import assign_colours, box, quote, shape, write, write_key
 from trendweave.pictures.times import refuse_far_times, seconds_of, write_far_times
 from trendweave.pictures.trends import make_moment_axis
 
@@ -22,7 +21,7 @@ from trendweave.pictures.trends import make_moment_axis
 _MOST, _MOST_SITUATIONS = 200, 2_000
 #: Above this height the times are marked above the bars, too.
 _TALL = 700
-_RIGHT, _ROW, _BETWEEN, _BOTTOM = 24, 18, 10, 56
+_ROW, _BETWEEN, _BOTTOM = 18, 10, 56
 #: Letters that are written before the time line: of what tells rows apart, and of names of situations.
 _MOST_LABEL, _MOST_NAME = 24, 18
 _NOTHING = "<p>There is nothing to draw.</p>"
@@ -87,14 +86,14 @@ def make_time_line(line: TimeLine, result: pa.Table, title: str, zone: str | Non
     lanes = shorten_apart([name for group in groups for name, _ in group.lanes], _MOST_NAME)
     left = _find_left(labels, lanes)
     kind = result.schema.field(column).type
-    across, label = make_moment_axis(seconds or [0.0], kind, zone, left + 12, WIDTH - _RIGHT - 12)
+    across, label = make_moment_axis(seconds or [0.0], kind, zone, left + 12, WIDTH - PAD - 12)
     colours = assign_colours([*line.situations, *(bar.situation for group in groups for bar in group.bars)])
     used = [name for name in colours if any(bar.situation == name for group in groups for bar in group.bars)]
-    legend, foot = draw_legend([(name, colours[name]) for name in used], 24, 48, "bar")
+    legend, foot = draw_legend([(name, colours[name]) for name in used], PAD, 48, "bar")
     hints = _explain_marks(groups)
     if hints:
         foot += 19
-        legend.append(f'<text class="faint small" x="24" y="{foot:g}">{quote(hints)}</text>')
+        legend.append(write(hints, PAD, foot, "faint small"))
     tall = sum(_ROW * len(group.lanes) + _BETWEEN for group in groups) > _TALL
     foot += 20 if tall else 0
     y = round(foot + 14)
@@ -103,10 +102,10 @@ def make_time_line(line: TimeLine, result: pa.Table, title: str, zone: str | Non
         bars += _draw_names(group, y + _BETWEEN // 2, left, labels, lanes)
         bars += _draw_group(group, y + _BETWEEN // 2, max(seconds), across, colours)
         y += _ROW * len(group.lanes) + _BETWEEN
-    frame = Frame(left, WIDTH - _RIGHT, foot + 14, y + 2)
+    frame = Frame(left, WIDTH - PAD, foot + 14, y + 2)
     if result.num_rows > most:
         title = f"{title}: the first {most:,} of {result.num_rows:,} rows"
-    parts = [draw_title(title, 24), *legend, *draw_across(across, frame, label), *bars]
+    parts = [draw_title(title), *legend, *draw_across(across, frame, label), *bars]
     if tall:
         parts += draw_above(across, frame)
     return Picture(title, WIDTH, frame.bottom + _BOTTOM, tuple(parts))
@@ -152,12 +151,9 @@ def _explain_marks(groups: Sequence[_Group]) -> str:
 
 def _draw_names(group: _Group, top: float, edge: float, labels: dict[str, str], lanes: dict[str, str]) -> list[str]:
     """Write whose bars these are, and the names of their situations."""
-    parts = [f'<text x="24" y="{top + 13}">{quote(labels[group.label])}<title>{quote(group.label)}</title></text>']
-    parts += [
-        f'<text class="faint small" x="{edge - 8:g}" y="{top + _ROW * place + 13}" text-anchor="end">'
-        f"{quote(lanes[name])}</text>"
-        for place, (name, _) in enumerate(group.lanes)
-    ]
+    parts = [write(labels[group.label], PAD, top + 13, hint=group.label)]
+    for place, (name, _) in enumerate(group.lanes):
+        parts.append(write(lanes[name], edge - 8, top + _ROW * place + 13, "faint small", name, text_anchor="end"))
     return parts
 
 
@@ -171,17 +167,12 @@ def _draw_group(group: _Group, top: float, last: float, across: Axis, colours: d
             until = end if end is not None else group.detected
             right = across.place(seconds_of(until) if until is not None else last)
             shown = f"{name}: {start} to {'still running' if end is None else end}"
-            runs = f' class="running" stroke="{colours[name]}"' if end is None else ""
-            parts.append(
-                f'<rect x="{left:.1f}" y="{y + 2}" width="{max(right - left, 2):.1f}" height="{_ROW - 4}" rx="3" '
-                f'fill="{colours[name]}"{runs}><title>{quote(shown)}</title></rect>'
-            )
+            look = {"fill": colours[name]} | ({"style": "running", "stroke": colours[name]} if end is None else {})
+            parts.append(box(left, y + 2, max(right - left, 2), _ROW - 4, shown, 3, **look))
     if group.detected is not None:
-        x = across.place(seconds_of(group.detected))
-        parts.append(
-            f'<path class="axis" stroke-width="2" d="M{x:.1f} {top - 2}V{top + _ROW * len(group.lanes) + 2}">'
-            f"<title>{quote(f'certain at {group.detected}')}</title></path>"
-        )
+        x, foot = across.place(seconds_of(group.detected)), top + _ROW * len(group.lanes) + 2
+        told = f"certain at {group.detected}"
+        parts.append(shape("path", hint=told, style="axis", stroke_width=2, d=f"M{x:.1f} {top - 2}V{foot}"))
     return parts
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from trendweave.pictures.axes import name_days, write_day_and_time
 from trendweave.pictures.bars import Bar, make_bar_chart
 from trendweave.pictures.charts import Series, make_line_chart
 from trendweave.pictures.frames import make_empty
 from trendweave.pictures.picture import Picture
-from trendweave.pictures.texts import write_key
-from trendweave.pictures.time_axis import name_days, write_day_and_time
+from trendweave.pictures.shapes import write_key
 from trendweave.pictures.times import choose_zone, seconds_of_column
 
 

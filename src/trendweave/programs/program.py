@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from trendweave.programs.shared.metrics import SharingMetrics
     from trendweave.programs.shared.program import Shared
 
-#: The kernels that a program calls, for places that compile them once per machine.
-Work: TypeAlias = Literal["aggregates", "trends", "intervals", "shared", "folded", "windows", "joins"]
 #: What outlives rows when a program runs piece by piece: tables by name.
 Carry: TypeAlias = Mapping[str, pa.Table]
 NO_CARRY: Carry = {}
@@ -308,10 +306,6 @@ class Program(Protocol):
     @property
     def text(self) -> str:
         """The query, for messages."""
-
-    @property
-    def work(self) -> Work:
-        """The kernels that it calls."""
 
     @property
     def needs(self) -> Needs:

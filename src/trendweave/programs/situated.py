@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import Problem
+from trendweave.kernels.aggregates.blocks import find_first
 from trendweave.kernels.intervals import RUNNING
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
@@ -24,7 +25,7 @@ from trendweave.planning.situated_plan import SituatedPlan
 from trendweave.programs.bound import WholeEvents
 from trendweave.programs.carry import carry_of, name_carry
 from trendweave.programs.intervals.program import IntervalMatches
-from trendweave.programs.intervals.situations import Partitions, derive_situations, number_partitions, rows_reaching
+from trendweave.programs.intervals.situations import Partitions, derive_situations, number_partitions
 from trendweave.programs.preparing import keep_events, prepare_rows
 from trendweave.programs.program import (
     EVERYTHING,
@@ -39,7 +40,6 @@ from trendweave.programs.program import (
     Step,
     Steps,
     TieKeys,
-    Work,
 )
 from trendweave.programs.trends.program import TrendAggregates, TrendLists
 from trendweave.results.types import ResultColumn
@@ -130,10 +130,6 @@ class InSituations(Program):
         return self.situations.events
 
     @property
-    def work(self) -> Work:
-        return self.inner.work
-
-    @property
     def result(self) -> tuple[ResultColumn, ...]:
         return self.inner.result
 
@@ -205,8 +201,8 @@ class InSituations(Program):
             low, high = ordered.starts[own.partition], ordered.starts[own.partition + 1]
             # A row lies in a situation that has begun and not ended; those of one kind and partition are disjoint.
             change = np.zeros(ordered.time.size + 1, np.int64)
-            np.add.at(change, rows_reaching(ordered.time, own.start, low, high), 1)
-            np.add.at(change, rows_reaching(ordered.time, own.end, low, high), -1)
+            np.add.at(change, find_first(ordered.time, low, high, own.start), 1)
+            np.add.at(change, find_first(ordered.time, low, high, own.end), -1)
             flags = np.zeros(events.num_rows, np.bool_)
             flags[place] = np.cumsum(change[:-1]) > 0
             events = events.append_column(name, pa.array(flags))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -39,6 +40,28 @@ class Fold(Protocol):
         """The earliest time of what is carried for the windows from one on; None where nothing is."""
 
 
+#: Moves the watermark from one place to another, over rows that it has passed now, with what was carried.
+Take: TypeAlias = Callable[[pa.Table, Carry, int | None, int | None], Step]
+#: The watermark at which what waits or is carried has something to do next; see `Steps.due`.
+FindDue: TypeAlias = Callable[[tuple[int, int] | None, Carry, int | None], int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PassedSteps(Steps):
+    """Rows are taken as soon as the watermark has passed them, and what is needed of them later is carried."""
+
+    take: Take
+    carries: bool = True
+    find_due: FindDue | None = None
+
+    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        find = partial(Steps.due, self) if self.find_due is None else self.find_due
+        return find(waiting, carry, watermark)
+
+    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        return self.take(rows, carry, before, watermark)
+
+
 @dataclass(frozen=True, slots=True)
 class WindowedSteps(Steps):
     """The rows of a window come out once, when the watermark has passed its end.
@@ -55,7 +78,7 @@ class WindowedSteps(Steps):
 
     @property
     def pane(self) -> int | None:
-        return self.closing.pane if self.fold is None else None
+        return self.closing.pane if self.fold is None and self.closing.panes else None
 
     @property
     def carries(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -198,15 +197,23 @@ def _merge_averages(component: Component, place: np.ndarray, count: int, known: 
     """Averages weighted by the number of values, which may be beyond any float."""
     assert component.weight is not None
     weight = exact_sums(place, component.weight, count)
-    if component.weight.dtype != object and weight.dtype != object and np.isfinite(component.values).all():
-        totals = _add_at(place, np.where(component.weight != 0, component.values, 0.0) * component.weight, count)
-        assert totals is not None
+    values = np.where(np.asarray(component.weight != 0, np.bool_), component.values, 0.0)
+    if component.weight.dtype != object and weight.dtype != object:
+        with np.errstate(over="ignore", invalid="ignore"):
+            totals = np.bincount(place, values * component.weight, count)
         if np.isfinite(totals).all():
             return Component("avg", totals / np.maximum(weight, 1), known, weight)
-    order = np.argsort(place, kind="stable")
-    cuts = np.searchsorted(place[order], np.arange(1, count))
-    values = [_weigh(component.values[entries], component.weight[entries]) for entries in np.split(order, cuts)]
-    return Component("avg", np.array(values), known, weight)
+    with np.errstate(invalid="ignore"):
+        parts = np.where(np.isfinite(values), values * _find_shares(component.weight, weight, place), values)
+    return Component("avg", np.bincount(place, parts, count), known, weight)
+
+
+def _find_shares(parts: np.ndarray, wholes: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Which part of the whole of its place each number is."""
+    if parts.dtype != object and wholes.dtype != object:
+        return parts / np.maximum(wholes, 1)[place]
+    pairs = zip(parts.tolist(), wholes[place].tolist(), strict=True)
+    return np.array([int(part) / int(whole) if part else 0.0 for part, whole in pairs], np.float64)
 
 
 def _merge_variances(component: Component, place: np.ndarray, count: int, known: np.ndarray | None) -> Component:
@@ -214,11 +221,7 @@ def _merge_variances(component: Component, place: np.ndarray, count: int, known:
     assert component.weight is not None, "a variance has a number of values"
     assert component.mean is not None, "a variance has an average beside it"
     weight = exact_sums(place, component.weight, count)
-    if component.weight.dtype == object or weight.dtype == object:
-        pairs = zip(component.weight.tolist(), weight[place].tolist(), strict=True)
-        share = np.array([int(part) / int(whole) if part else 0.0 for part, whole in pairs], np.float64)
-    else:
-        share = component.weight / np.maximum(weight, 1)[place]
+    share = _find_shares(component.weight, weight, place)
     used = share > 0
     own = np.where(used, component.mean, 0.0)
     mean = np.bincount(place, share * own, minlength=count)
@@ -237,16 +240,6 @@ def _merge_sets(values: np.ndarray, place: np.ndarray, count: int) -> np.ndarray
         sets = [values[entry] for entry in entries]
         merged[number] = sets[0] if len(sets) == 1 else np.unique(np.concatenate(sets))
     return merged
-
-
-def _weigh(values: np.ndarray, weights: np.ndarray) -> float:
-    used = [(float(value), int(weight)) for value, weight in zip(values, weights, strict=True) if weight]
-    if len(used) == 1:
-        return used[0][0]
-    if not used or not all(np.isfinite(value) for value, _ in used):
-        return float(sum(value for value, _ in used))
-    total = sum(weight for _, weight in used)
-    return float(sum((Fraction(value) * weight for value, weight in used), Fraction(0)) / total)
 
 
 def _find_extremes(component: Component, place: np.ndarray, count: int) -> np.ndarray:

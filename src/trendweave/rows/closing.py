@@ -21,11 +21,13 @@ _PANES = 8
 @dataclass(frozen=True, slots=True)
 class Closing:
     """For windows of `length` every `slide`, or (slide 0) for times that look back over `length` and wait for the rows
-    of the next `wait` steps, their own included."""
+    of the next `wait` steps, their own included. Rows of a window are kept in so many `panes` at most; 0: they go one
+    by one."""
 
     length: int
     slide: int
     wait: int = 1
+    panes: int = _PANES
 
     @staticmethod
     def of(window: Window, kind: TimeType, at_once: bool = False) -> Closing | None:
@@ -95,9 +97,11 @@ class Closing:
     @property
     def pane(self) -> int:
         """The length of a pane: a whole number of slides, so that panes of closed windows go as one."""
+        if not self.panes:
+            return 1
         if not self.slide:
-            return max(1, -(-(self.length + self.wait - 1) // _PANES))
-        return -(-self.length // (_PANES * self.slide)) * self.slide
+            return max(1, -(-(self.length + self.wait - 1) // self.panes))
+        return -(-self.length // (self.panes * self.slide)) * self.slide
 
     def first_kept_pane(self, watermark: int) -> int:
         return self._lowest_kept(watermark) // self.pane

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from trendweave.programs.program import Program
-    from trendweave.runners.options import Place, Settings
+    from trendweave.runners.options import Settings
+    from trendweave.runners.place import Place
     from trendweave.sharing.units import SharingPlan
     from trendweave.store.patterns.plan_access import Wish
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from trendweave.errors import LanguageError, Problem, TrendweaveError, near_names, raise_together
-from trendweave.queries import Query, query
+from trendweave.queries import Query
+from trendweave.queries import query as parse_query
 from trendweave.rules.files import read_path
 from trendweave.rules.rule import Rule, find_wrong_names, unreadable
 
@@ -20,14 +20,8 @@ _WAYS = (
 _FIELDS = ("query", "version", "description")
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A rule as it was given. `name` is None where its place among the others names it."""
-
-    name: Any
-    query: Any
-    version: Any = None
-    description: Any = None
+#: A rule as it was given: its name (None where its place among the others names it), and what `make_rule` takes.
+Written: TypeAlias = tuple[Any, dict[str, Any]]
 
 
 def read_rules(source: Any, check: Callable[[tuple[Rule, ...]], object] | None = None) -> tuple[Rule, ...]:
@@ -46,15 +40,18 @@ def read_rules(source: Any, check: Callable[[tuple[Rule, ...]], object] | None =
     if isinstance(source, str | os.PathLike):
         source = read_path(Path(_check_path(os.fspath(source))))
     errors: list[TrendweaveError] = []
-    written = [_name(rule, number) for number, rule in enumerate(_write_down(source, errors), 1)]
-    wrong = find_wrong_names(rule.name for rule in written)
+    written = [
+        (f"q{number}" if name is None else name, given)
+        for number, (name, given) in enumerate(_write_down(source, errors), 1)
+    ]
+    wrong = find_wrong_names(name for name, _ in written)
     errors += wrong
     rules = []
-    for rule in written:
+    for name, given in written:
         try:
-            rules.append(make_rule(rule.name, rule.query, rule.version, rule.description))
+            rules.append(make_rule(name, **given))
         except TrendweaveError as error:
-            errors.append(error.about(str(rule.name)))
+            errors.append(error.about(str(name)))
     if errors and rules and not wrong and check is not None:
         try:
             check(tuple(rules))
@@ -64,21 +61,21 @@ def read_rules(source: Any, check: Callable[[tuple[Rule, ...]], object] | None =
     return tuple(rules)
 
 
-def make_rule(name: str, given: Any, version: Any = None, description: Any = None) -> Rule:
+def make_rule(name: str, query: Any, version: Any = None, description: Any = None) -> Rule:
     """A rule of a query, or of the text of one.
 
     Args:
         name: Its name.
-        given: A `Query`, or its text.
+        query: A `Query`, or its text.
         version: A text or a whole number, or None.
         description: A text, or None.
 
     Raises:
         TrendweaveError: The text is no query, or one of the others has a wrong type.
     """
-    if not isinstance(given, Query | str):
-        raise unreadable(f"a query is a text or a trendweave.Query, not {type(given).__name__}", _WAYS)
-    made = given if isinstance(given, Query) else query(given)
+    if not isinstance(query, Query | str):
+        raise unreadable(f"a query is a text or a trendweave.Query, not {type(query).__name__}", _WAYS)
+    made = query if isinstance(query, Query) else parse_query(query)
     return Rule(name, made, _read_version(version), _read_description(description))
 
 
@@ -93,7 +90,7 @@ def _check_path(path: str | bytes) -> str:
 def _write_down(source: Any, errors: list[TrendweaveError]) -> Iterator[Written]:
     """Every rule of the source, with whatever stands where its query should."""
     if isinstance(source, Query):
-        yield Written(None, source)
+        yield None, {"query": source}
     elif isinstance(source, Mapping):
         for name, given in source.items():
             yield from _write_one(name, given, errors)
@@ -112,7 +109,7 @@ def _write_down(source: Any, errors: list[TrendweaveError]) -> Iterator[Written]
 
 def _write_one(name: Any, given: Any, errors: list[TrendweaveError]) -> Iterator[Written]:
     if isinstance(given, Rule):
-        yield Written(given.name if name is None else name, given.query, given.version, given.description)
+        yield given.name if name is None else name, {field: getattr(given, field) for field in _FIELDS}
     elif isinstance(given, Mapping):
         unknown = [key for key in given if key not in _FIELDS]
         fields = _FIELDS if name is not None else ("name", *_FIELDS)
@@ -120,15 +117,11 @@ def _write_one(name: Any, given: Any, errors: list[TrendweaveError]) -> Iterator
             hint = near_names(str(key), fields) or f"a rule has {', '.join(fields)}"
             errors.append(LanguageError([Problem("TW171", f"a rule has no {key}", hint)]).about(str(name)))
         if "query" in given:
-            yield Written(name, given["query"], given.get("version"), given.get("description"))
+            yield name, {field: given[field] for field in _FIELDS if field in given}
         elif not unknown:
             errors.append(unreadable("a rule has no query", "give its text as query").about(str(name)))
     else:
-        yield Written(name, given)
-
-
-def _name(rule: Written, number: int) -> Written:
-    return rule if rule.name is not None else Written(f"q{number}", rule.query, rule.version, rule.description)
+        yield name, {"query": given}
 
 
 def _read_version(version: Any) -> str | None:

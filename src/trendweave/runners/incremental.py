@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -22,11 +23,11 @@ from trendweave.programs.ties import count_ties
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
 from trendweave.rows.given_times.far_future import warn_of_far_future
+from trendweave.rows.given_times.reading import TimeReading, read_times, read_value
 from trendweave.rows.given_times.units import TimeUnit
 from trendweave.rows.tables import as_arrow
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
 from trendweave.runners.events_at_once import TieWarning
-from trendweave.runners.given import Given
 from trendweave.runners.nothing_found import tell_of_other_types
 
 #: Of a workload whose queries came at different times, so many programs are kept at hand.
@@ -86,6 +87,41 @@ class State:
         dropped = Dropped(**facts["dropped"])
         later = facts.get("latest"), facts.get("record", ""), facts.get("closed", facts["watermark"])
         return State(tables.get(_ROWS), carry, facts["watermark"], facts["late"], dropped, owner, *later)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """How events come whose times are still to be read.
+
+    Attributes:
+        columns: Their columns as they come.
+        times: How times are read.
+    """
+
+    columns: pa.Schema
+    times: TimeReading
+
+    def read(self, events: pa.Table, time: str) -> pa.Table:
+        """Events whose times are read."""
+        return read_times(events, (time,), self.times)
+
+    def read_moment(self, value: Any, time: str) -> Any:
+        """One time, which a timestamp takes; None where it is none."""
+        return read_value(value, self.columns.field(time).type, time, self.times)
+
+    def read_watermark(self, watermark: Any, time: str) -> Any:
+        """A watermark as the time column has it, or as a datetime."""
+        if isinstance(watermark, datetime):
+            return watermark
+        moment = self.read_moment(watermark, time)
+        if moment is None:
+            message = f"the watermark {watermark!r} is not a time of the time column's type"
+            raise DataError([Problem("TW312", message, "write it as times are, or give a datetime")])
+        return moment
+
+    def as_they_come(self, columns: pa.Schema, time: str) -> pa.Schema:
+        """Some columns of the events, the times as they come."""
+        return columns.set(columns.get_field_index(time), self.columns.field(time))
 
 
 class Incremental:

@@ -8,17 +8,19 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import near_names
-from trendweave.expressions.arrow.evaluate import column_of
+from trendweave.expressions.arrow.evaluate import column_of, is_true
+from trendweave.language.printer import print_expression
+from trendweave.language.syntax_tree import Expression
 from trendweave.planning.interval_plan import IntervalPlan
-from trendweave.planning.plan import Plan, WholeInput
+from trendweave.planning.plan import Plan, Template, VariablePlan, WholeInput
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.rows.times import keep_rows_with_time
 from trendweave.runners.events_at_once import find_events_at_once, tell_ties_again
-from trendweave.runners.unmet_conditions import find_shortest, find_unmet
 
 FindType: TypeAlias = Callable[[QueryPlan], "str | None"]
 _LOG = logging.getLogger("trendweave")
@@ -30,6 +32,8 @@ _MOST_TOLD, _MOST_REASONS = 10_000, 10
 _SHOWN_TYPES = 12
 #: Slips are looked for among the types of so many events.
 _FIRST_EVENTS = 100_000
+#: Conditions are looked at in so many events first; mostly one of them meets what is asked for.
+_FIRST_LOOKED_AT = 1_024
 #: Numbers of events are not part of a reason.
 _COUNT = re.compile(r"\b\d[\d,]*\b")
 
@@ -68,7 +72,7 @@ def tell_of_nothing(plan: QueryPlan, events: pa.Table, time: str, type_: str | N
     told = _find_missing_types(_named_types(plan), events, type_)
     slips = _find_slips([plan], events, type_)
     if rows and not told and isinstance(plan, Plan):
-        told = find_unmet(plan, events, type_, with_rows=True)
+        told = _find_unmet(plan, events, type_, with_rows=True)
     if not rows:
         told = f"the result is empty: {told or _why_nothing(plan, events, time, type_)}"
     for one in (told, slips):
@@ -190,10 +194,10 @@ def _why_nothing(plan: QueryPlan, events: pa.Table, time: str, type_: str | None
         if not key.nullable and column_of(events, key.path).null_count == events.num_rows:
             return f"{'.'.join(key.path)} is NULL in all events, and NULL equals nothing"
     # Conditions of trends in situations are about columns that events do not have.
-    unmet = find_unmet(trend, events, type_, with_rows=False) if isinstance(plan, Plan) else ""
+    unmet = _find_unmet(trend, events, type_, with_rows=False) if isinstance(plan, Plan) else ""
     if unmet:
         return unmet
-    if time in events.column_names and find_shortest(trend) > 1:
+    if time in events.column_names and _find_shortest(trend) > 1:
         at_once = find_events_at_once(events.column(time), trend.window)
         if at_once:
             return at_once
@@ -210,3 +214,72 @@ def _tell_of_sequences(plan: Plan, events: int) -> str:
     if plan.having:
         return f"HAVING leaves out all rows, or {told}"
     return told
+
+
+# Conditions on single events that no event meets, and what a template cannot do without
+
+
+def _find_unmet(plan: Plan, events: pa.Table, type_: str | None, with_rows: bool) -> str:
+    """Tell of conditions that no event of the type of their variable meets; empty where there are none.
+
+    Args:
+        plan: The plan of the query.
+        events: All events that it ran on.
+        type_: The column that holds the type; None where there is none.
+        with_rows: Whether there is a result: then variables that all trends have are not looked at, as events meet
+            their conditions. Else these alone explain why there is none.
+    """
+    told = []
+    for variable in plan.variables:
+        if variable.negated or not variable.local or _is_needed(plan, variable.name) == with_rows:
+            continue
+        for condition in variable.local:
+            own = _count_unless_met(condition, variable, events, type_)
+            if own:
+                of_type = "" if variable.type is None else f" of type {variable.type}"
+                what = f"none of {own:,} events{of_type}" if type_ else "no event"
+                told.append(f"{what} meets {print_expression(condition)}, as {variable.name} has to")
+                break
+    return "; ".join(told)
+
+
+def _find_shortest(plan: Plan) -> int:
+    """How many events the shortest trends of a pattern have, NOT and conditions aside."""
+    # Trends of a conjunction match both of its sides.
+    return max(_find_length(template) for template in plan.templates[:2])
+
+
+def _is_needed(plan: Plan, variable: str) -> bool:
+    return any(_find_length(template, without=variable) == 0 for template in plan.templates[:2])
+
+
+def _find_length(template: Template, without: str | None = None) -> int:
+    """The events of a shortest trend that has none of a variable; 0 where there is no such trend."""
+    allowed = {state.number for state in template.states if state.variable != without}
+    ends = {end.state for end in template.ends}
+    following: dict[int, list[int]] = {}
+    for step in template.transitions:
+        if step.target in allowed:
+            following.setdefault(step.source, []).append(step.target)
+    reached = {start.state for start in template.starts} & allowed
+    seen, length = set(reached), 1
+    while reached:
+        if reached & ends:
+            return length
+        reached = {target for state in reached for target in following.get(state, ())} - seen
+        seen |= reached
+        length += 1
+    return 0
+
+
+def _count_unless_met(condition: Expression, variable: VariablePlan, events: pa.Table, type_: str | None) -> int:
+    """How many events of its type there are, if none meets a condition; 0 as soon as one does."""
+    begin, size, count = 0, _FIRST_LOOKED_AT, 0
+    while begin < events.num_rows:
+        own = events.slice(begin, size)
+        if type_ is not None and variable.type is not None:
+            own = own.filter(pc.equal(_plain(own.column(type_)), variable.type))
+        if own.num_rows and np.any(is_true(condition, own)):
+            return 0
+        begin, size, count = begin + size, size * 8, count + own.num_rows
+    return count

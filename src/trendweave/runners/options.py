@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from trendweave.devices.names import DEVICES, Device
@@ -45,6 +44,7 @@ from trendweave.runners.option_values import (
     refuse,
     setting_of,
 )
+from trendweave.runners.place import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation, SparkSession
@@ -159,19 +159,6 @@ class Options(TypedDict, total=False):
     """
     rule_columns: RuleColumn | Sequence[RuleColumn] | None
     """Columns behind `query` with the "version" or "description" of each row's rule, or both. Workloads, every host."""
-
-
-class Place(Enum):
-    """Where a query is asked to run; the value is how an error calls it."""
-
-    RUN = "run()"
-    ITER = "iter()"
-    SCHEMA = "schema()"
-    INCREMENTAL = "incremental()"
-    PUSH = "push()"
-    STORE = "run() on a store"
-    SPARK_BATCH = "run() on a Spark DataFrame"
-    SPARK_STREAM = "run() on a Spark stream"
 
 
 def _as_it_is(name: str, value: Any) -> Any:

@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from trendweave import __version__
-from trendweave.pictures.style import write_style
+from trendweave.pictures.picture import write_style
 from trendweave.serve.asking import Refused, read_asked
 from trendweave.serve.folders import list_files, read_queries
 from trendweave.serve.guard import Guard

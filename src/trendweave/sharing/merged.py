@@ -310,8 +310,9 @@ def share_measures(
         places: Per query, the place of each state of its template among those of all.
         part_of: Places that are computed together, and so are marked alike where nobody asks for anything else.
     """
-    marks: list[dict[int, bool]] = []
-    of_parts: list[dict[int | None, bool]] = []
+    # Marks of places, and of parts under numbers below 0.
+    known: list[dict[int, bool]] = []
+    part_key = {place: -1 - part for place, part in part_of.items()}
     columns: dict[tuple[str, Path | None, int], int] = {}
     reads = []
     for plan, own in zip(plans, places, strict=True):
@@ -320,29 +321,22 @@ def share_measures(
             if column.variable is None:
                 numbers.append(None)
                 continue
-            wanted = {
-                place: state.variable == column.variable for state, place in zip(plan.template.states, own, strict=True)
-            }
-            pairs = [(place, part_of.get(place), mark) for place, mark in wanted.items()]
-            fitting = (
-                number
-                for number, (known, parts) in enumerate(zip(marks, of_parts, strict=True))
-                if all(known.get(place, mark) == mark == parts.get(part, mark) for place, part, mark in pairs)
-            )
-            number = next(fitting, len(marks))
-            if number == len(marks):
-                marks.append({})
-                of_parts.append({})
-            marks[number] |= wanted
-            for _, part, mark in pairs:
-                if part is not None:
-                    of_parts[number].setdefault(part, mark)
+            marks = [
+                (key, state.variable == column.variable)
+                for state, place in zip(plan.template.states, own, strict=True)
+                for key in (place, part_key.get(place, place))
+            ]
+            fitting = (n for n, other in enumerate(known) if all(other.get(key, mark) == mark for key, mark in marks))
+            number = next(fitting, len(known))
+            known += [{}] if number == len(known) else []
+            for key, mark in marks:
+                known[number].setdefault(key, mark)
             numbers.append(columns.setdefault((column.function, column.path, number), len(columns)))
         reads.append(tuple(numbers))
     every = dict.fromkeys(place for own in places for place in own)
     marked = [
-        tuple(place for place in every if known.get(place, parts.get(part_of.get(place), False)))
-        for known, parts in zip(marks, of_parts, strict=True)
+        tuple(place for place in every if other.get(place, other.get(part_key.get(place, place), False)))
+        for other in known
     ]
     return Measures(
         tuple(AggregateColumn(f"m{n}", function, "v0", path) for (function, path, _), n in columns.items()),

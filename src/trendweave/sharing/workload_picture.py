@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import type_text
-from trendweave.pictures.colours import COLOURS, assign_colours
-from trendweave.pictures.graphs.chips import make_chips
-from trendweave.pictures.graphs.drawing import make_graph
-from trendweave.pictures.graphs.graph import Edge, Graph, Node, NodeKind
+from trendweave.pictures.graphs import Edge, Graph, Node, NodeKind, make_chips, make_graph
 from trendweave.pictures.letters import shorten, wrap_conditions
 from trendweave.pictures.picture import Picture, stack
+from trendweave.pictures.shapes import COLOURS, assign_colours
 from trendweave.sharing.merged import MergedQueries
 from trendweave.sharing.show import Box, Shown, blocked_text, describe_overview, find_boxes, keys_text, label_of
 

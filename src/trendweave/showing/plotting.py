@@ -18,12 +18,18 @@ from trendweave.operators.drawing import make_chain
 from trendweave.operators.operator import Piped
 from trendweave.pictures.frames import make_empty
 from trendweave.pictures.kinds import find_kind, find_others, find_situations
-from trendweave.pictures.on_events import OnEvents, find_values, make_trends_on_events
 from trendweave.pictures.picture import Picture, scroll, stack
+from trendweave.pictures.shapes import quote
 from trendweave.pictures.tables import find_zones, write_lines, write_rows
-from trendweave.pictures.texts import quote
 from trendweave.pictures.time_line import TimeLine, make_time_line
-from trendweave.pictures.trends import describe_shown, make_trend_lanes, spread_places
+from trendweave.pictures.trends import (
+    OnEvents,
+    describe_shown,
+    find_values,
+    make_trend_lanes,
+    make_trends_on_events,
+    spread_places,
+)
 from trendweave.pictures.windows import WindowChart, has_moments, make_window_chart
 from trendweave.planning import IntervalPlan, Plan, SituatedPlan
 from trendweave.planning.show.template_picture import make_template

@@ -74,8 +74,8 @@ class _ByValue(Fold):
     def watch(self, number: str, k: int) -> None:
         """Nothing is too large."""
 
-    def get(self, array: str, place: str) -> str:
-        return f"{array}[index({place})]"
+    def get(self, entry: str) -> str:
+        return entry.replace("[", "[index(", 1).replace("]", ")]") if "[" in entry else entry
 
     def add_changes(self) -> None:
         for cell in range(self.shape.past * self.shape.components):

@@ -263,7 +263,7 @@ class Fold(Writer):
     def keep(self, q: str, places: list[str]) -> None:
         for k, place in enumerate(places):
             number = f"later + {q} * {self.width} + {place}"
-            self.add_to_entry("nodes", number, f"x{k}")
+            self.add_to(f"nodes[{number}]", f"x{k}")
             self.watch(f"nodes[{number}]", k)
 
     def wait(self, q: str) -> None:

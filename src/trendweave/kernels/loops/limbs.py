@@ -83,7 +83,7 @@ class Limbs(Vertices):
         begin, ends = self.limits(q, shape.lanes)
         if shape.queries:
             with self.text.block("if mine != everyone"):
-                self.each("{x} = 0", mask="~mine")
+                self.each("x", "=", "0", mask="~mine")
             if begin is not None:
                 with self.text.block(f"for i in range({begin or 'low'}, high)"):
                     put("pending[at + i] += begins >> query[i] & 1")
@@ -141,14 +141,14 @@ class Limbs(Vertices):
                 if not certain:
                     put(f"most = {self.joined('join_bits', 'most', 'x0')}")
                 for k, place in enumerate(places):
-                    self.set("pending", f"at + {place}", f"x{k}")
+                    self.set(f"pending[at + {place}]", f"x{k}")
                 if ends is not None and self.packed:
                     x0 = f"put_between(x0, i, low, {ends}, nothing)" if ends else "x0"
-                    self.add_to_entry("result", places[0], x0)
+                    self.add_to(f"result[{places[0]}]", x0)
                 elif ends is not None:
                     with self.text.block_if(f"i < {ends}" if ends and lanes else ends or None):
-                        self.add_to_entry("result", places[0], "x0")
-            self.set("pending", "at + width + i", "over")
+                        self.add_to(f"result[{places[0]}]", "x0")
+            self.set("pending[at + width + i]", "over")
             put(f"more = {self.joined('join_bits', 'more', 'over')}")
 
     def settle(self, number: str) -> None:
@@ -190,10 +190,8 @@ class Limbs(Vertices):
             nodes = "nodes, used_nodes" if stored else "result, 1"
             put(f"extend(pending, used + 1, result, {nodes}, width, limbs * step, step)")
             if self.has_lists:
-                for s, block in self.over_stores():
-                    if s != "s" and self.plan.lists[int(s)] < 0:
-                        continue
-                    with block, self.text.block_if("listed[s] >= 0" if s == "s" else None):
+                for s in self.stores():
+                    if s == "s" or self.plan.lists[int(s)] >= 0:
                         with self.text.block(f"for p in range(tail[{s}])"):
                             put(f"old = ({self.list_at(s)} + p) * width + limbs * step")
                             with self.text.block("for i in range(old, old + step)"):
@@ -202,15 +200,15 @@ class Limbs(Vertices):
 
     def end_limbs(self, ends: str | None) -> None:
         """The result += the vertex, limb by limb."""
-        line, lanes = "result[{o}] += {x}", self.shape.lanes
+        lanes, line = self.shape.lanes, ("result[0]", "+=", "x")
         if ends is None:
             return
         with self.text.block_if(None if lanes else ends or None):
             high = ends if ends and lanes else "high"
             if not self.shape.queries:
-                self.each(line, high=high)
+                self.each(*line, high=high)
                 return
             with self.text.block("if enders == -1"):
-                self.each(line, high=high)
+                self.each(*line, high=high)
             with self.text.block("else"):
-                self.each(line, high=high, mask="enders")
+                self.each(*line, high=high, mask="enders")

@@ -27,20 +27,15 @@ class Stores(Vectors):
         put("used_nodes = 0")
         methods = {kind.method for kind in plan.kinds}
         lists = self.has_lists
-        for s, put_for in self.over_stores():
-            with put_for:
-                for kind, block in self.dispatch_kind(s):
-                    with block:
-                        if kind.method is not Way.SCAN:
-                            put(f"start[{s}] = used_nodes * {self.width}")
-                            if kind.method is Way.RANKED:
-                                put(f"used_nodes += nodes_{kind.ranking}[b]")
-                            else:
-                                put("used_nodes += 1")
-                if lists:
-                    put(f"head[{s}] = turn[{s}] = tail[{s}] = 0")
-                if shape.selection is Selection.CONTIGUOUS:
-                    put(f"last_tick[{s}] = {FAR_BEFORE}")
+        for s in self.stores():
+            for kind in self.kinds_of(s):
+                if kind.method is not Way.SCAN:
+                    put(f"start[{s}] = used_nodes * {self.width}")
+                    put(f"used_nodes += nodes_{kind.ranking}[b]" if kind.method is Way.RANKED else "used_nodes += 1")
+            if lists:
+                put(f"head[{s}] = turn[{s}] = tail[{s}] = 0")
+            if shape.selection is Selection.CONTIGUOUS:
+                put(f"last_tick[{s}] = {FAR_BEFORE}")
         if methods != {Way.SCAN}:
             if self.arrays and self.limbs:
                 put(f"clear(nodes, used_nodes, width, 0, {lanes_of(shape.components)})")
@@ -65,7 +60,7 @@ class Stores(Vectors):
         """
         plan, places = self.plan, [str(k) for k in range(self.shape.components)]
         if q == "q":
-            self.each(f"{{x}} = {self.zero}")
+            self.each("x", "=", self.zero)
             with self.text.block("for t in range(incoming[q], incoming[q + 1])"):
                 self.text.put("s = store_of[t]")
                 for number, step in enumerate(plan.steps):
@@ -78,7 +73,7 @@ class Stores(Vectors):
         steps = {t: plan.steps[plan.step[t]] for t in transitions}
         held = not self.arrays or any(step.store.method is Way.SCAN for step in steps.values())
         if held:
-            self.each(f"{{x}} = {self.zero}")
+            self.each("x", "=", self.zero)
         reads = list[tuple[str, StoreKind]]()
         for t in sorted(steps, key=lambda t: steps[t].store.method is not Way.SCAN):
             name = str(len(reads)) if reads else ""
@@ -98,14 +93,14 @@ class Stores(Vectors):
                 self.text.put(*(f"x{k} = put_between(x{k}, i, low, high, nothing)" for k in range(len(places))))
             if self.arrays:
                 for k, place in enumerate(places):
-                    self.set("pending", f"at + {place}", f"x{k}")
+                    self.set(f"pending[at + {place}]", f"x{k}")
 
     def sum_reads(self, reads: list[tuple[str, StoreKind]], held: bool, places: list[str]) -> None:
         """Local variables become the sum of what was looked up, and of what the vector at hand holds."""
         if self.arrays:
             for k, place in enumerate(places):
                 nothing = "nothing" if self.packed else self.zero
-                self.text.put(f"x{k} = {self.get('pending', f'at + {place}') if held else nothing}")
+                self.text.put(f"x{k} = {self.get(f'pending[at + {place}]') if held else nothing}")
         for name, kind in reads:
             self.sum_read(name, kind, places)
 
@@ -149,7 +144,7 @@ class Stores(Vectors):
 
         def add(array: str, at: str) -> None:
             for k, place in enumerate(places):
-                self.add_to(f"x{k}", self.get(array, at if place == "0" else f"{at} + {place}"))
+                self.add_to(f"x{k}", self.get(self.entry(f"{array}[{at}]", place)))
 
         with self.text.block_if(f"near{name}" if self.shape.selection is Selection.CONTIGUOUS else None):
             if ranking is not None and ranking.order is not None:
@@ -177,16 +172,18 @@ class Stores(Vectors):
     def add_to_tree_in_packs(self) -> None:
         """A pack of the vector at hand is added to all nodes that its rank is in."""
         put = self.text.put
-        with self.over_components("for i in range(low & -8, high, 8)") as offsets:
-            put(*(f"x{k} = load(nothing, pending, at + {o})" for k, o in enumerate(offsets)), "k = j")
+        with self.over_numbers(True) as places:
+            put(*(f"x{k} = {self.get(self.entry('x', place))}" for k, place in enumerate(places)), "k = j")
             with self.text.block("while k <= size"):
                 put("node = tree + k * width")
-                for k, o in enumerate(offsets):
-                    put(f"store(nodes, node + {o}, {self.plus}(load(nothing, nodes, node + {o}), x{k}))")
+                for k, place in enumerate(places):
+                    self.add_to(self.entry("nodes[node]", place), f"x{k}")
                 put("k += k & -k")
 
-    def walk_tree(self, s: str, kind: StoreKind, place: str, line: str, low: str = "low", high: str = "high") -> None:
-        """A line for each node of a tree that a rank is in."""
+    def walk_tree(
+        self, s: str, kind: StoreKind, place: str, operator: str, vector: str, low: str = "low", high: str = "high"
+    ) -> None:
+        """Change each node of a tree that a rank is in."""
         put = self.text.put
         assert kind.ranking is not None
         ranking = self.plan.rankings[kind.ranking]
@@ -195,17 +192,17 @@ class Stores(Vectors):
             node += f" + {self.places(kind, 'base', place)} * {self.width}"
         if ranking.order is None:
             put(f"node = {node}")
-            self.each(line, low, high)
+            self.each("nodes[node]", operator, vector, low, high)
             return
         size = self.places(kind, "size", place) if ranking.equal is not None else f"nodes_{kind.ranking}[b]"
         put(f"tree = {node} - {self.width}", "j = rank + 1")
         put(f"size = {size}")
-        if self.shape.packs and "-=" not in line:
+        if self.shape.packs and operator == "+=":
             self.add_to_tree_in_packs()
             return
         with self.text.block("while j <= size"):
             put(f"node = tree + j * {self.width}" if self.width != "1" else "node = tree + j")
-            self.each(line, low, high)
+            self.each("nodes[node]", operator, vector, low, high)
             put("j += j & -j")
 
     def drop(self, s: str, kind: StoreKind) -> None:
@@ -224,16 +221,16 @@ class Stores(Vectors):
                     put("first = max(window_first[earlier] - window, 0)")
                     put("last = min(window_last[earlier] - window + 1, here)")
                     low, high = "first", "last"
-                self.walk_tree(s, kind, "shift + earlier", "nodes[node + {o}] -= vectors[old + {o}]", low, high)
+                self.walk_tree(s, kind, "shift + earlier", "-=", "vectors[old]", low, high)
             put("position += 1")
         put(f"head[{s}] = position")
         if kind.method is Way.QUEUE:
             with self.text.block(f"if position > turn[{s}]"):
                 with self.text.block(f"for p in range(tail[{s}] - 2, position - 1, -1)"):
                     put(f"old = ({self.list_at(s)} + p) * {self.width}")
-                    self.whole(self.add("vectors[old + {o}]", f"vectors[old + {self.width} + {{o}}]"))
+                    self.whole("vectors[old]", "+=", f"vectors[old + {self.width}]")
                 put(f"node = start[{s}]")
-                self.whole(f"nodes[node + {{o}}] = {self.zero}")
+                self.whole("nodes[node]", "=", self.zero)
                 put(f"turn[{s}] = tail[{s}]")
 
     def needs_reading(self, step: StepKind) -> bool:
@@ -291,15 +288,15 @@ class Stores(Vectors):
     def add_listed(self, t: str) -> None:
         put, shape = self.text.put, self.shape
         put(f"old = p * {self.width}" if self.width != "1" else "old = p")
-        line = self.add("{x}", "vectors[old + {o}]")
+        line = "x", "+=", "vectors[old]"
         if not shape.queries:
-            self.each(line)
+            self.each(*line)
             return
         put(f"readers = transition_mask[{t}]")
         with self.text.block("if readers == -1"):
-            self.each(line)
+            self.each(*line)
         with self.text.block("else"):
-            self.each(line, mask="readers")
+            self.each(*line, mask="readers")
 
     # Vertices that wait
 
@@ -322,9 +319,8 @@ class Stores(Vectors):
                 put("q = waiting_state[number]")
             if not self.unrolled:
                 with self.text.block("for s in range(outgoing[q], outgoing[q + 1])"):
-                    for kind, block in self.dispatch_kind("s"):
-                        with block:
-                            self.insert_into("s", kind)
+                    for kind in self.kinds_of("s"):
+                        self.insert_into("s", kind)
                 put("reach = max(reach, furthest[q])")
                 return
             for q in range(len(plan.variable)):
@@ -344,8 +340,8 @@ class Stores(Vectors):
         put(f"readers = store_mask[{s}]", "at = number * width")
         with self.text.block("if readers != -1"):
             put("at = used * width")
-            self.each("{x} = pending[number * width + {o}]")
-            self.each(f"{{x}} = {self.zero}", mask="~readers")
+            self.each("x", "=", "pending[number * width]")
+            self.each("x", "=", self.zero, mask="~readers")
         self.insert_vector(s, kind)
 
     def insert_vector(self, s: str, kind: StoreKind) -> None:
@@ -353,7 +349,7 @@ class Stores(Vectors):
         if kind.method is Way.RANKED:
             put(f"rank = {self.places(kind, 'rank', 'shift + late')}")
             with self.text.block("if rank >= 0"):
-                self.walk_tree(s, kind, "shift + late", self.add("nodes[node + {o}]", "{x}"))
+                self.walk_tree(s, kind, "shift + late", "+=", "x")
                 if kind.guard is not None:
                     self.append(s, kind)
             return
@@ -363,7 +359,7 @@ class Stores(Vectors):
                 with self.text.block(f"if last_tick[{s}] != now"):
                     self.empty(s, kind)
                 put(f"last_tick[{s}] = now")
-            self.each(self.add("nodes[node + {o}]", "{x}"))
+            self.each("nodes[node]", "+=", "x")
         if kind.is_listed:
             self.append(s, kind)
 
@@ -378,13 +374,13 @@ class Stores(Vectors):
         if shape.selection is Selection.NEXT and kind.method is Way.SCAN:
             put("accepted_now[p] = 0")
         if self.arrays:
-            self.whole(f"vectors[old + {{o}}] = {self.zero}")
-        self.each("vectors[old + {o}] = {x}")
+            self.whole("vectors[old]", "=", self.zero)
+        self.each("vectors[old]", "=", "x")
 
     def empty(self, s: str, kind: StoreKind) -> None:
         """A running or queued store forgets everything."""
         self.text.put(f"node = start[{s}]")
-        self.whole(f"nodes[node + {{o}}] = {self.zero}")
+        self.whole("nodes[node]", "=", self.zero)
         if kind.method is Way.QUEUE:
             self.text.put(f"head[{s}] = turn[{s}] = tail[{s}]")
 
@@ -393,16 +389,14 @@ class Stores(Vectors):
     def forget_followed(self) -> None:
         """Vertices that were followed at this time connect to nothing later."""
         put, plan = self.text.put, self.plan
-        for s, block in self.over_stores():
-            with block:
-                q = "store_source[s]" if s == "s" else str(plan.store_source[int(s)])
-                for kind, dispatched in self.dispatch_kind(s):
-                    with dispatched:
-                        if kind.method is Way.SCAN:
-                            self.forget_listed(s, q, kind)
-                            continue
-                        with self.text.block(f"if followed[{q}] != 0"):
-                            self.forget_store(s, q, kind)
+        for s in self.stores():
+            q = "store_source[s]" if s == "s" else str(plan.store_source[int(s)])
+            for kind in self.kinds_of(s):
+                if kind.method is Way.SCAN:
+                    self.forget_listed(s, q, kind)
+                    continue
+                with self.text.block(f"if followed[{q}] != 0"):
+                    self.forget_store(s, q, kind)
         if any(kind.method is not Way.SCAN for kind in plan.kinds):
             with self.text.block(f"for q in range({len(plan.variable)})"):
                 put("followed[q] = 0")
@@ -417,11 +411,11 @@ class Stores(Vectors):
             self.empty(s, kind)
         with self.text.block("else"):
             put(f"node = start[{s}]")
-            self.each(f"nodes[node + {{o}}] = {self.zero}", "0", "lanes", "gone")
+            self.each("nodes[node]", "=", self.zero, "0", "lanes", "gone")
             if kind.method is Way.QUEUE:
                 with self.text.block(f"for p in range(head[{s}], tail[{s}])"):
                     put(f"old = ({self.list_at(s)} + p) * width")
-                    self.each(f"vectors[old + {{o}}] = {self.zero}", "0", "lanes", "gone")
+                    self.each("vectors[old]", "=", self.zero, "0", "lanes", "gone")
 
     def forget_listed(self, s: str, q: str, kind: StoreKind) -> None:
         put, shape = self.text.put, self.shape
@@ -437,13 +431,13 @@ class Stores(Vectors):
                 if shape.queries:
                     put("old = p * width")
                     with self.text.block("if gone != 0"):
-                        self.each(f"vectors[old + {{o}}] = {self.zero}", "0", "lanes", "gone")
+                        self.each("vectors[old]", "=", self.zero, "0", "lanes", "gone")
                 with self.text.block("if kept < p"):
                     put("list_rows[kept] = list_rows[p]", "accepted_now[kept] = gone")
                     for slot in range(len(kind.slots)):
                         shift = f"{slot} * len(list_rows) + " if slot else ""
                         put(f"list_codes[{shift}kept] = list_codes[{shift}p]")
                     put(f"old = p * {self.width}", f"new = kept * {self.width}")
-                    self.whole("vectors[new + {o}] = vectors[old + {o}]")
+                    self.whole("vectors[new]", "=", "vectors[old]")
                 put("kept += 1")
         put(f"tail[{s}] = kept - {self.list_at(s)}" if self.list_at(s) != "0" else f"tail[{s}] = kept")

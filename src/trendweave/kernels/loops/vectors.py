@@ -7,15 +7,14 @@ by limb in place of the components.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
 from trendweave.kernels.inputs import Selection
-from trendweave.kernels.loops.plan import LoopPlan
+from trendweave.kernels.loops.plan import LoopPlan, StoreKind
 from trendweave.kernels.loops.text import Text
 
 _OPERATORS = {"shift_down": ">>", "keep_bits": "&", "join_bits": "|"}
@@ -96,67 +95,87 @@ class Vectors:
     def add(self, target: str, source: str) -> str:
         return f"{target} += {source}" if self.shape.sums else f"{target} = max({target}, {source})"
 
-    def each(self, line: str, low: str = "low", high: str = "high", mask: str | None = None) -> None:
-        """A line for every number of a vector, or of some lanes: `{x}` is the vector at hand, `{o}` the place in one.
-        A mask says for which queries."""
-        if not self.arrays:
-            for k in range(self.shape.components):
-                self.text.put(line.format(x=f"x{k}", o=k if k else "0").replace(" + 0]", "]"))
-            return
-        if self.shape.packs and mask is None and high == "high" and "-=" not in line:
-            self.each_pack(line)
-            return
-        with self.over_components(f"for i in range({low}, {high})") as offsets:
-            with self.text.block_if(None if mask is None else f"{mask} >> query[i] & 1"):
-                self.text.put(*(line.format(x=f"pending[at + {o}]", o=o) for o in offsets))
+    # Numbers, or packs of lanes while `packed`: `vector` is x for the vector at hand, else where another one begins
 
-    def each_pack(self, line: str) -> None:
-        """The same eight lanes at a time: all of them that the row is in, and others that hold nothing."""
-        with self.over_components("for i in range(low & -8, high, 8)") as offsets:
-            for o in offsets:
-                self.put_pack(line.format(x="pending[at + {o}]", o="{o}"), o)
+    def entry(self, vector: str, place: str) -> str:
+        """A number of a vector. That at hand is in local variables, if there are no lanes."""
+        if vector == "x":
+            return f"pending[at + {place}]" if self.arrays else f"x{place}"
+        return f"{vector[:-1]} + {place}]".replace(" + 0]", "]").replace("[0 + ", "[")
 
-    def put_pack(self, line: str, offset: str) -> None:
-        """A line for eight numbers."""
-        target, operator, source = re.split(" ([+]?=) ", line)
-        if source.startswith("max("):
-            operator, source = "max", source.removeprefix("max(").removesuffix(")").split(", ")[1]
-        value = "nothing" if source == self.zero else f"load(nothing, {self.place(source, offset)})"
-        if operator != "=":
-            value = f"{self.plus}(load(nothing, {self.place(target, offset)}), {value})"
-        self.text.put(f"store({self.place(target, offset)}, {value})")
+    def get(self, entry: str) -> str:
+        """A number of an array, or the pack that begins with it."""
+        return f"load(nothing, {self.place(entry)})" if self.packed and "[" in entry else entry
+
+    def set(self, entry: str, value: str) -> None:
+        self.text.put(f"store({self.place(entry)}, {value})" if self.packed and "[" in entry else f"{entry} = {value}")
+
+    def add_to(self, entry: str, value: str) -> None:
+        """Add to a number or pack, of an array or in a local variable."""
+        if self.packed:
+            self.set(entry, f"{'add' if self.shape.sums else 'larger'}({self.get(entry)}, {value})")
+        else:
+            self.text.put(self.add(self.get(entry), value))
 
     @staticmethod
-    def place(entry: str, offset: str) -> str:
+    def place(entry: str) -> str:
         """An entry of an array as two arguments."""
-        return entry.replace("[", ", ").removesuffix("]").format(o=offset)
+        return entry.replace("[", ", ", 1).removesuffix("]")
 
-    @property
-    def plus(self) -> str:
-        """What adds packs."""
-        return "add" if self.shape.sums else "larger"
+    def joined(self, function: str, *operands: str) -> str:
+        """What a function of packs, or the operator in its place, makes of two numbers or packs."""
+        return f"{function}({', '.join(operands)})" if self.packed else f" {_OPERATORS[function]} ".join(operands)
 
-    @contextmanager
-    def over_components(self, header: str) -> Iterator[list[str]]:
-        """A loop over lanes `i`; what is found are the places of all components in a vector."""
-        if self.limbs:
-            with self.text.block("for c in range(0, limbs * step, lanes)"), self.text.block(header):
-                yield ["c + i"]
+    def change(self, vector: str, operator: str, other: str, place: str) -> None:
+        """A number becomes (=) that of another vector, or 0, or is changed by it (+=, -=)."""
+        entry, nothing = self.entry(vector, place), "nothing" if self.packed else self.zero
+        value = nothing if other == self.zero else self.get(self.entry(other, place))
+        if operator == "=":
+            self.set(entry, value)
+        elif operator == "+=":
+            self.add_to(entry, value)
+        else:
+            self.text.put(f"{entry} {operator} {value}")
+
+    # Loops over the numbers of a vector
+
+    def each(
+        self, vector: str, operator: str, other: str, low: str = "low", high: str = "high", mask: str | None = None
+    ) -> None:
+        """Change every number of a vector, or those of some lanes. A mask says for which queries."""
+        packed = self.shape.packs and mask is None and high == "high" and operator != "-="
+        with self.over_numbers(packed, low, high) as places:
+            with self.text.block_if(None if mask is None else f"{mask} >> query[i] & 1"):
+                for place in places:
+                    self.change(vector, operator, other, place)
+
+    def whole(self, vector: str, operator: str, other: str) -> None:
+        """Change every number of a vector that is in use."""
+        if not self.arrays:
+            self.each(vector, operator, other)
             return
-        with self.text.block(header):
-            yield ["i", *(f"{lanes_of(k)} + i" for k in range(1, self.shape.components))]
-
-    # The vector at hand, of which a number per component is in local variables: x0, x1 ...
+        end = f"limbs * {lanes_of(self.shape.components)}" if self.limbs else "width"
+        self.packed = self.shape.packs
+        with self.text.block(f"for i in range(0, {end}, 8)" if self.packed else f"for i in range({end})"):
+            self.change(vector, operator, other, "i")
+        self.packed = False
 
     @contextmanager
-    def over_lanes(self, packed: bool) -> Iterator[list[str]]:
-        """A loop over lanes `i`, or over packs of eight of them, if vectors have lanes at all; what is found are the
-        places of all components in a vector."""
+    def over_numbers(self, packed: bool, low: str = "low", high: str = "high") -> Iterator[list[str]]:
+        """A loop over the lanes of all components and limbs; what is found are the places in a vector."""
+        with self.text.block("for c in range(0, limbs * step, lanes)") if self.limbs else nullcontext():
+            with self.over_lanes(packed, low, high) as places:
+                yield ["c + i"] if self.limbs else places
+
+    @contextmanager
+    def over_lanes(self, packed: bool, low: str = "low", high: str = "high") -> Iterator[list[str]]:
+        """A loop over lanes `i`, or over packs of eight of them (those that the row is in, and others that hold
+        nothing), if vectors have lanes at all; what is found are the places of all components in a vector."""
         if not self.arrays:
             yield [str(k) for k in range(self.shape.components)]
             return
         self.packed = packed
-        with self.text.block("for i in range(low & -8, high, 8)" if packed else "for i in range(low, high)"):
+        with self.text.block(f"for i in range({low} & -8, {high}, 8)" if packed else f"for i in range({low}, {high})"):
             yield ["i", *(f"{lanes_of(k)} + i" for k in range(1, self.shape.components))]
         self.packed = False
 
@@ -169,59 +188,24 @@ class Vectors:
         with self.text.block("for c in range(0, limbs * step, step)"):
             yield [f"c + {place}" for place in places]
 
-    def get(self, array: str, place: str) -> str:
-        """A number of an array, or the pack that begins with it."""
-        return f"load(nothing, {array}, {place})" if self.packed else f"{array}[{place}]"
-
-    def set(self, array: str, place: str, value: str) -> None:
-        self.text.put(f"store({array}, {place}, {value})" if self.packed else f"{array}[{place}] = {value}")
-
-    def joined(self, function: str, *operands: str) -> str:
-        """What a function of packs, or the operator in its place, makes of two numbers or packs."""
-        return f"{function}({', '.join(operands)})" if self.packed else f" {_OPERATORS[function]} ".join(operands)
-
-    def add_to(self, name: str, value: str) -> None:
-        """Add to a number or pack in a local variable."""
-        self.text.put(f"{name} = {self.plus}({name}, {value})" if self.packed else self.add(name, value))
-
-    def add_to_entry(self, array: str, place: str, value: str) -> None:
-        """Add to a number or pack of an array."""
-        if self.packed:
-            self.set(array, place, f"{self.plus}({self.get(array, place)}, {value})")
-        else:
-            self.text.put(self.add(self.get(array, place), value))
-
     @property
     def width(self) -> str:
         """Numbers of a vector."""
         return "width" if self.arrays else str(self.shape.components)
 
-    def whole(self, line: str) -> None:
-        """A line for every number of a vector that is in use."""
-        if not self.arrays:
-            self.each(line)
-            return
-        end = f"limbs * {lanes_of(self.shape.components)}" if self.limbs else "width"
-        if self.shape.packs:
-            with self.text.block(f"for i in range(0, {end}, 8)"):
-                self.put_pack(line, "i")
-            return
-        with self.text.block(f"for i in range({end})"):
-            self.text.put(line.format(o="i"))
-
-    def over_stores(self):
-        """Every store: its number, and the block that its lines stand in."""
+    def stores(self) -> Iterator[str]:
+        """The number of every store; the block of its lines is open."""
         if self.unrolled:
-            for s in range(len(self.plan.store_kind)):
-                yield str(s), self.text.block_if(None)
-        else:
-            yield "s", self.text.block(f"for s in range({len(self.plan.store_kind)})")
+            yield from map(str, range(len(self.plan.store_kind)))
+            return
+        with self.text.block(f"for s in range({len(self.plan.store_kind)})"):
+            yield "s"
 
-    def dispatch_kind(self, s: str):
-        """The kinds that a store may be of, and the block that lines for it stand in."""
-        if self.unrolled:
-            yield self.plan.kinds[self.plan.store_kind[int(s)]], self.text.block_if(None)
+    def kinds_of(self, s: str) -> Iterator[StoreKind]:
+        """The kinds that a store may be of; the block of their lines is open."""
+        if s != "s":
+            yield self.plan.kinds[self.plan.store_kind[int(s)]]
             return
         for number, kind in enumerate(self.plan.kinds):
-            asked = None if len(self.plan.kinds) == 1 else f"store_kind[{s}] == {number}"
-            yield kind, self.text.block_if(asked)
+            with self.text.block_if(None if len(self.plan.kinds) == 1 else f"store_kind[{s}] == {number}"):
+                yield kind

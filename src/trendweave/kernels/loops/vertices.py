@@ -40,7 +40,7 @@ class Vertices(Stores):
                 if packed and checked:
                     put("most = join_bits(most, x0)")
                 elif packed and not certain:
-                    put(f"most = {self.plus}(most, x0)")
+                    self.add_to("most", "x0")
                 elif not certain and self.arrays:
                     put("found = True")
                 if checked and not packed:
@@ -143,14 +143,14 @@ class Vertices(Stores):
         if self.packed:
             for k, place in enumerate(places):
                 x = f"put_between(x{k}, i, low, {ends}, nothing)" if ends else f"x{k}"
-                self.add_to_entry("result", place, x)
+                self.add_to(f"result[{place}]", x)
             return
         tests = ["enders >> query[i] & 1"] if self.shape.queries else []
         tests += [f"({ends})" if " or " in ends and tests else ends] if ends else []
         with self.text.block_if(" and ".join(tests) or None):
             for k, place in enumerate(places):
                 if self.arrays:
-                    self.add_to_entry("result", place, f"x{k}")
+                    self.add_to(f"result[{place}]", f"x{k}")
                 else:
                     self.text.put(self.add(f"total{k}", f"x{k}"))
             if self.shape.per_row:
@@ -207,7 +207,7 @@ class Vertices(Stores):
         """Numbers of the vertex are kept until the end of the tick, if anything reads them."""
         if self.is_read(q):
             for k, place in enumerate(places):
-                self.set("pending", f"at + {place}", f"x{k}")
+                self.set(f"pending[at + {place}]", f"x{k}")
 
     def wait(self, q: str) -> None:
         """The vertex waits for the end of the tick, if anything reads it."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trendweave.language.syntax_tree import type_text
-from trendweave.pictures.graphs.drawing import make_graph
-from trendweave.pictures.graphs.graph import Edge, Graph, Node, NodeKind
+from trendweave.pictures.graphs import Edge, Graph, Node, NodeKind, make_graph
 from trendweave.pictures.letters import wrap, wrap_conditions
 from trendweave.pictures.picture import Picture, stack
 from trendweave.planning.interval_plan import IntervalPlan

@@ -9,11 +9,12 @@ from typing import TypeAlias
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.aggregates.blocks import find_first
 from trendweave.kernels.intervals import PASSED, match_situations
 from trendweave.planning.evaluation_order import Statistics, evaluation_order, order_cost
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.relations import ANY, inverse
-from trendweave.programs.intervals.situations import Situations, rows_reaching
+from trendweave.programs.intervals.situations import Situations
 
 #: Situations that are joined with one order before it is looked at again.
 BLOCK = 30_000
@@ -134,7 +135,7 @@ class Matcher:
             shortest = place + int(np.searchsorted(start[place:until], start[place] + _WINDOWS * within))
             last = min(max(place + share, shortest), until)
             around = start[place] - within, start[last - 1] + within + 1
-            edges = [rows_reaching(start, np.repeat(one, len(low)), low[:, 0], high[:, 0]) for one in around]
+            edges = [find_first(start, low[:, 0], high[:, 0], np.repeat(one, len(low))) for one in around]
             edges[0][anchor], edges[1][anchor] = place, last
             yield edges[0][:, None], edges[1][:, None]
             place = last

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.aggregates.blocks import find_first
 from trendweave.kernels.intervals import RUNNING
 from trendweave.language import syntax_tree as st
 from trendweave.planning.chunks import choose_interval_chunks
@@ -37,7 +38,6 @@ from trendweave.programs.intervals.situations import (
     find_given_situations,
     number_partitions,
     prepare_given,
-    rows_reaching,
     sort_partitions,
 )
 from trendweave.programs.intervals.values import (
@@ -63,8 +63,8 @@ from trendweave.programs.program import (
     Step,
     Steps,
     TimeCut,
-    Work,
 )
+from trendweave.programs.steps import PassedSteps
 from trendweave.results.interval_table import IntervalResults, count_ranges, window_lengths
 from trendweave.results.partials import exact_sums
 from trendweave.results.row_order import sort_by_times
@@ -79,31 +79,6 @@ from trendweave.rows.times import as_times
 _SITUATIONS, _COUNTS = "situations", "counts"
 #: What is known of a situation that a state holds.
 _KEPT = ("kind", "partition", "start", "end", "certain")
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalSteps(Steps):
-    """Rows wait for the watermark and not for a window, so time is not cut into panes."""
-
-    program: IntervalMatches
-    carries = True
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        """The first row that waits is final, or an open window closes; else a situation can be in no match any more."""
-        dues = [] if waiting is None else [waiting[0] + 1]
-        counts, situations = carry.get(_COUNTS), carry.get(_SITUATIONS)
-        if counts is not None and counts.num_rows:
-            within, every = window_lengths(self.program.plan, self.program.time_type)
-            dues.append(pc.min(counts.column("window")).as_py() * every + within)
-        within_steps = self.program.lengths.within
-        if not dues and within_steps is not None and situations is not None and situations.num_rows:
-            dues.append(pc.max(situations.column("start")).as_py() + within_steps + 1)
-        return min(dues, default=None)
-
-    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        piece = IntervalPiece(self.program, rows, carry, before, watermark)
-        result, counts = piece.result()
-        return Step(result.to_batches(), piece.remember(counts))
 
 
 class IntervalPiece:
@@ -246,7 +221,7 @@ class IntervalPiece:
                 own = found.situation[:, output.situation]
                 first, last = usable.first_row[own], usable.end_row[own]
                 # A given interval has one row, whatever the moment is.
-                cut = last if self.plan.intervals else rows_reaching(self.rows.time, found.moment, first, last)
+                cut = last if self.plan.intervals else find_first(self.rows.time, first, last, found.moment)
                 stretches[output.situation] = Stretches.distinct(own, first, cut)
             asked = stretches[output.situation]
             summary = self._summarise(number, asked, usable)
@@ -321,10 +296,6 @@ class IntervalMatches(BoundPlan):
         # States that hold extremes hold them as they are, where earlier ones held numbers.
         extremes = any(output.function in ("MIN", "MAX") for output in self.plan.outputs)
         return ("intervals", self.plan.text, self.time, str(self.type), *(("extremes",) if extremes else ()))
-
-    @property
-    def work(self) -> Work:
-        return "intervals"
 
     @cached_property
     def moment(self) -> pa.DataType:
@@ -428,11 +399,28 @@ class IntervalMatches(BoundPlan):
             return None
         return TimeCut(max(chunks.length // self.time_type.step, within), after=within, last_step=True)
 
-    def steps(self, in_parts: bool = False, early: bool = False) -> IntervalSteps | None:
+    def steps(self, in_parts: bool = False, early: bool = False) -> Steps:
         if self.plan.within is None and self.plan.returns != "situations":
             message = "without WITHIN, the state would have to hold every situation forever"
             raise ExecutionError([Problem("TW452", message, "add WITHIN, or run the query on one table")])
-        return IntervalSteps(self)
+        return PassedSteps(self._step, find_due=self._find_due)
+
+    def _find_due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
+        """The first row that waits is final, or an open window closes; else a situation can be in no match any more."""
+        dues = [] if waiting is None else [waiting[0] + 1]
+        counts, situations = carry.get(_COUNTS), carry.get(_SITUATIONS)
+        if counts is not None and counts.num_rows:
+            within, every = window_lengths(self.plan, self.time_type)
+            dues.append(pc.min(counts.column("window")).as_py() * every + within)
+        within_steps = self.lengths.within
+        if not dues and within_steps is not None and situations is not None and situations.num_rows:
+            dues.append(pc.max(situations.column("start")).as_py() + within_steps + 1)
+        return min(dues, default=None)
+
+    def _step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+        piece = IntervalPiece(self, rows, carry, before, watermark)
+        result, counts = piece.result()
+        return Step(result.to_batches(), piece.remember(counts))
 
     def problems_of_early_rows(self) -> list[Problem]:
         message = "matches of an interval query are returned as soon as they are certain; there are no early rows"
@@ -462,7 +450,7 @@ class GivenIntervals(IntervalMatches):
     def partials(self) -> PartialResults | None:
         return super().partials() if self.plan.returns == "counts" else None
 
-    def steps(self, in_parts: bool = False, early: bool = False) -> IntervalSteps | None:
+    def steps(self, in_parts: bool = False, early: bool = False) -> Steps:
         message = "queries FROM INTERVALS cannot run piece by piece"
         raise ExecutionError([Problem("TW404", message, "run them as one table")])
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.evaluate import column_of, evaluate, is_true
+from trendweave.kernels.aggregates.blocks import find_first
 from trendweave.kernels.intervals import RUNNING
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation
@@ -330,19 +331,6 @@ def derive_situations(
     return Situations(**named, partitions=rows.partitions)
 
 
-def rows_reaching(time: np.ndarray, moment: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Per entry the first place of `first` .. `last` whose time is at or after a moment; `last` where none is."""
-    low, high = first.copy(), last.copy()
-    open_ones = np.flatnonzero(low < high)
-    while open_ones.size:
-        middle = (low[open_ones] + high[open_ones]) >> 1
-        below = time[middle] < moment[open_ones]
-        low[open_ones[below]] = middle[below] + 1
-        high[open_ones[~below]] = middle[~below]
-        open_ones = open_ones[low[open_ones] < high[open_ones]]
-    return low
-
-
 def find_certain_times(
     program: IntervalMatches, found: Situations, times: np.ndarray, first: np.ndarray, last: np.ndarray
 ) -> Situations:
@@ -363,7 +351,7 @@ def find_certain_times(
             certain[kind == k] = end[kind == k]
         elif situation.low is not None and not plan.at_end:
             own = np.flatnonzero(kind == k)
-            row = rows_reaching(times, start[own] + lengths.low[k], first[own], last[own])
+            row = find_first(times, first[own], last[own], start[own] + lengths.low[k])
             reached = row < last[own]
             certain[own] = RUNNING
             certain[own[reached]] = times[row[reached]]

@@ -38,7 +38,6 @@ from trendweave.programs.program import (
     Step,
     Steps,
     TimeCut,
-    Work,
 )
 from trendweave.programs.situated import InSituations, SituatedSteps
 from trendweave.programs.trends.bound import BoundTrends
@@ -353,10 +352,6 @@ class ChainedRows(Program):
     @property
     def facts(self) -> tuple[str, ...]:
         return ("chain", self.text, *(fact for stage in self.stages for fact in stage.program.facts))
-
-    @property
-    def work(self) -> Work:
-        return self._first.work
 
     @property
     def moment(self) -> pa.DataType:

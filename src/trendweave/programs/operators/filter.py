@@ -28,15 +28,14 @@ from trendweave.programs.program import (
     EVERYTHING,
     TRENDS,
     Arrange,
-    Carry,
     Flag,
     Needs,
     Output,
     Scope,
     Step,
     Steps,
-    Work,
 )
+from trendweave.programs.steps import PassedSteps
 from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.times import as_steps, keep_rows_with_time
@@ -142,11 +141,6 @@ class KeptEvents(BoundOperator):
     def facts(self) -> tuple[str, ...]:
         return (self.plan.text, self.time)
 
-    @property
-    def work(self) -> Work:
-        """None of them; on Spark, where it is asked, Spark SQL filters."""
-        return "windows"
-
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
         return tuple(ResultColumn(field.name, field.type, (field.name,)) for field in self.events)
@@ -198,19 +192,9 @@ class KeptEvents(BoundOperator):
             return rows
         return rows.take(pa.array(np.argsort(np.concatenate(pieces), kind="stable")))
 
-    def steps(self, in_parts: bool = False, early: bool = False) -> FilterSteps:
-        return FilterSteps(self)
+    def steps(self, in_parts: bool = False, early: bool = False) -> Steps:
+        """Rows wait for the watermark, so that they come out in order of their time whatever the pieces were."""
+        return PassedSteps(lambda rows, carry, before, watermark: Step(self.compute(rows).batches), carries=False)
 
     def problems_of_early_rows(self) -> list[Problem]:
         return [Problem("TW409", "a filter returns events at once; there are no early rows", "remove early=")]
-
-
-@dataclass(frozen=True, slots=True)
-class FilterSteps(Steps):
-    """Rows wait for the watermark, so that they come out in order of their time whatever the pieces were."""
-
-    program: KeptEvents
-    carries: bool = False
-
-    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        return Step(self.program.compute(rows).batches)

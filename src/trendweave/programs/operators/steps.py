@@ -19,7 +19,7 @@ from trendweave.programs.operators.sums import count_between
 from trendweave.programs.operators.windows.aggregates import SlicedColumn
 from trendweave.programs.operators.windows.edges import ALL_WINDOWS, StepSpan, count_windows, time_windows
 from trendweave.programs.operators.windows.slices import BEGIN, Slices, fold_rows, merge_slices
-from trendweave.programs.program import FIRST, LAST, NO_CARRY, Carry, Scope, Step, Steps
+from trendweave.programs.program import LAST, NO_CARRY, Carry, Scope, Step
 from trendweave.rows.times import check_edges
 
 if TYPE_CHECKING:
@@ -31,38 +31,34 @@ if TYPE_CHECKING:
 _WAITING, _SKIP = "waiting", "skip"
 
 
-@dataclass(frozen=True, slots=True)
-class CountSteps(Steps):
-    """Windows of events: of each key, the events of its next window that have come are carried on, or how many have to
-    come before that window begins."""
-
-    program: WindowAggregates
-    carries: bool = True
-
-    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        if not rows.num_rows:
-            return Step((), carry)
-        program, held = self.program, carry.get(_WAITING)
-        window = program.window
-        assert isinstance(window, RowCount)
-        skips = np.zeros(rows.num_rows, np.int64)
-        if held is not None:
-            skips = np.concatenate([held.column(_SKIP).to_numpy(), skips])
-            held = held.drop_columns([_SKIP])
-            rows = pa.concat_tables([held, rows.select(held.column_names)])
-        ordered = order_rows(rows, program.keys, program.time_type, program.ties)
-        skip = skips[ordered.key_rows]
-        edges = count_windows(ordered.starts, window, skip)
-        table = program.write(ordered, edges)
-        counts = np.diff(ordered.starts)
-        begin = skip + np.bincount(edges.key, minlength=skip.size) * window.slide
-        first = np.where(begin > counts, counts - 1, begin)
-        kept = np.flatnonzero(np.arange(ordered.moment.size) >= np.repeat(ordered.starts[:-1] + first, counts))
-        if not kept.size:
-            return Step(table.to_batches())
-        waiting = rows.take(pa.array(kept if ordered.order is None else ordered.order[kept])).combine_chunks()
-        waiting = waiting.append_column(_SKIP, pa.array(np.repeat(begin - first, counts - first)))
-        return Step(table.to_batches(), {_WAITING: waiting})
+def fill_windows(
+    program: WindowAggregates, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None
+) -> Step:
+    """A step of windows of events: of each key, the events of its next window that have come are carried on, or how
+    many have to come before that window begins."""
+    if not rows.num_rows:
+        return Step((), carry)
+    held = carry.get(_WAITING)
+    window = program.window
+    assert isinstance(window, RowCount)
+    skips = np.zeros(rows.num_rows, np.int64)
+    if held is not None:
+        skips = np.concatenate([held.column(_SKIP).to_numpy(), skips])
+        held = held.drop_columns([_SKIP])
+        rows = pa.concat_tables([held, rows.select(held.column_names)])
+    ordered = order_rows(rows, program.keys, program.time_type, program.ties)
+    skip = skips[ordered.key_rows]
+    edges = count_windows(ordered.starts, window, skip)
+    table = program.write(ordered, edges)
+    counts = np.diff(ordered.starts)
+    begin = skip + np.bincount(edges.key, minlength=skip.size) * window.slide
+    first = np.where(begin > counts, counts - 1, begin)
+    kept = np.flatnonzero(np.arange(ordered.moment.size) >= np.repeat(ordered.starts[:-1] + first, counts))
+    if not kept.size:
+        return Step(table.to_batches())
+    waiting = rows.take(pa.array(kept if ordered.order is None else ordered.order[kept])).combine_chunks()
+    waiting = waiting.append_column(_SKIP, pa.array(np.repeat(begin - first, counts - first)))
+    return Step(table.to_batches(), {_WAITING: waiting})
 
 
 #: What is carried on of windows of time.
@@ -121,65 +117,33 @@ class SliceFold:
 _HELD, _NUMBER = "held", "number"
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingSteps(Steps):
-    """Where both windows are of time, events wait as long as windows reach."""
-
-    program: WindowJoin
-    reach: int
-    carries: bool = False
-
-    def due(self, waiting: tuple[int, int] | None, carry: Carry, watermark: int | None) -> int | None:
-        """The first event behind the watermark is passed; else all events can be let go."""
-        if waiting is None:
-            return None
-        if watermark is not None and waiting[1] < watermark:
-            return waiting[1] + self.reach + 1
-        return (waiting[0] if watermark is None else max(waiting[0], watermark)) + 1
-
-    def reads(self, before: int | None, watermark: int | None) -> tuple[int, int]:
-        return FIRST if before is None else before - self.reach, LAST if watermark is None else watermark
-
-    def keeps_from(self, watermark: int) -> int:
-        return watermark - self.reach
-
-    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        scope = Scope() if before is None else Scope(windows=(before, LAST))
-        return Step(self.program.compute(rows, scope).batches)
+def join_numbered(program: WindowJoin, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
+    """A step of a join where a window counts events: those that it may still hold are carried, with their numbers."""
+    held = carry.get(_HELD)
+    numbers = np.full(rows.num_rows, -1)
+    if held is not None:
+        rows = pa.table({name: rows.column(name) for name in rows.column_names})  # all of them nullable
+        rows = pa.concat_tables([held.select(rows.column_names).cast(rows.schema), rows])
+        numbers = np.concatenate([held.column(_NUMBER).to_numpy(), numbers])
+    left, right = program.order(rows, numbers)
+    scope = Scope() if before is None else Scope(windows=(before, LAST))
+    batches = program.write(left, right, scope).batches
+    if watermark is None:
+        return Step(batches)
+    # What is kept is decided now, and rows are made while they are read.
+    kept = _find_held(program, left, right, watermark)
+    return Step(batches, {_HELD: kept} if kept.num_rows else {})
 
 
-@dataclass(frozen=True, slots=True)
-class CarriedSteps(Steps):
-    """Where a window counts events, those that it may still hold are carried, with their numbers."""
-
-    program: WindowJoin
-    carries: bool = True
-
-    def step(self, rows: pa.Table, carry: Carry, before: int | None, watermark: int | None) -> Step:
-        program, held = self.program, carry.get(_HELD)
-        numbers = np.full(rows.num_rows, -1)
-        if held is not None:
-            rows = pa.table({name: rows.column(name) for name in rows.column_names})  # all of them nullable
-            rows = pa.concat_tables([held.select(rows.column_names).cast(rows.schema), rows])
-            numbers = np.concatenate([held.column(_NUMBER).to_numpy(), numbers])
-        left, right = program.order(rows, numbers)
-        scope = Scope() if before is None else Scope(windows=(before, LAST))
-        batches = program.write(left, right, scope).batches
-        if watermark is None:
-            return Step(batches)
-        # What is kept is decided now, and rows are made while they are read.
-        kept = self._kept(left, right, watermark)
-        return Step(batches, {_HELD: kept} if kept.num_rows else {})
-
-    def _kept(self, left: OrderedSide, right: OrderedSide, watermark: int) -> pa.Table:
-        sides, found = (left, right), []
-        masks = [_still_held(side, window, watermark) for side, window in zip(sides, self.program.windows, strict=True)]
-        if left is right:
-            masks = [masks[0] | masks[1]]
-        for side, mask in zip(sides, masks, strict=False):
-            found.append(side.table.append_column(_NUMBER, pa.array(side.numbers)).filter(pa.array(mask)))
-        # Rows of one side have no columns of the other.
-        return pa.concat_tables(found, promote_options="default").combine_chunks()
+def _find_held(program: WindowJoin, left: OrderedSide, right: OrderedSide, watermark: int) -> pa.Table:
+    sides, found = (left, right), []
+    masks = [_still_held(side, window, watermark) for side, window in zip(sides, program.windows, strict=True)]
+    if left is right:
+        masks = [masks[0] | masks[1]]
+    for side, mask in zip(sides, masks, strict=False):
+        found.append(side.table.append_column(_NUMBER, pa.array(side.numbers)).filter(pa.array(mask)))
+    # Rows of one side have no columns of the other.
+    return pa.concat_tables(found, promote_options="default").combine_chunks()
 
 
 def _still_held(side: OrderedSide, window: ActiveWindow, watermark: int) -> np.ndarray:

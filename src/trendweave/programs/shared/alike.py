@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.errors import TrendweaveError
 from trendweave.language.printer import print_expression
 from trendweave.planning.plan import KeyColumn, SessionWindow
 from trendweave.planning.preparation import Preparation, prepare
@@ -23,7 +22,7 @@ from trendweave.programs.program import Output, PartialResults, Program, Scope, 
 from trendweave.programs.shared.constant_index import VariableRules, index_variables
 from trendweave.programs.shared.copies import Copies, RowCopies
 from trendweave.programs.shared.metrics import SharingMetrics
-from trendweave.programs.shared.unit import MEMBER, Given, MemberError, Unit, by_member, group_by_member
+from trendweave.programs.shared.unit import MEMBER, Given, Unit, by_member, group_by_member
 from trendweave.programs.steps import SessionSteps, WindowedSteps
 from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts
 from trendweave.programs.trends.program import (
@@ -66,12 +65,24 @@ class AlikeUnit(Unit):
 
     def _compute(self, rows: pa.Table, scope: Scope, in_parts: bool, metrics: SharingMetrics) -> Iterator[pa.Table]:
         """Result rows of prepared rows, rule by rule; or parts of them."""
-        for table in self.copy_rows(rows, metrics):
-            if in_parts:
-                yield from in_halves(table, lambda copies: self._partials.compute(copies, scope))
-                continue
-            for output in in_halves(table, lambda copies: self._start(copies, scope)):
-                yield from self._finish(output.batches)
+        if in_parts:
+            yield from self._work(rows, metrics, lambda copies: self._partials.compute(copies, scope))
+            return
+        for output in self._work(rows, metrics, lambda copies: self._start(copies, scope)):
+            yield from self._finish(output.batches)
+
+    def _work(self, rows: pa.Table, metrics: SharingMetrics, compute: Callable[[pa.Table], T]) -> Iterator[T]:
+        """Compute copies of rows for some rules at a time."""
+        if not rows.num_rows:
+            return
+        copies = RowCopies(self.base.plan, self.base.preparation, rows, self.variables, self.members)
+
+        def work(some: Copies) -> T:
+            found = compute(self._write_copies(copies.table, some))
+            metrics.copies += some.row.size
+            return found
+
+        yield from copies.compute(work)
 
     def _start(self, copies: pa.Table, scope: Scope) -> Output:
         """Result rows of copies. Trends are built while they are read only if it is known that there are not too many
@@ -80,18 +91,6 @@ class AlikeUnit(Unit):
         if output.trends is None or not self._comes_in_order:
             output = Output(iter(list(output.batches)), output.trends)
         return output
-
-    def copy_rows(self, rows: pa.Table, metrics: SharingMetrics) -> Iterator[pa.Table]:
-        """Copies of rows for some rules at a time."""
-        if not rows.num_rows:
-            return
-        plan, preparation = self.base.plan, self.base.preparation
-        copies = RowCopies(plan, preparation, rows, self.variables, len(self.members))
-        if not copies.table.num_rows:
-            return
-        for piece in copies.pieces():
-            metrics.copies += piece.row.size
-            yield self._write_copies(copies.table, piece)
 
     def _write_copies(self, rows: pa.Table, copies: Copies) -> pa.Table:
         kept = {TIME, CHUNK, *(name for name, _ in self.inner.preparation.columns)}
@@ -156,32 +155,33 @@ class AlikeUnit(Unit):
     ) -> tuple[list[pa.RecordBatch], ConsumedStarts]:
         """As `TrendLists.select`. What is carried knows a rule by its constants, as numbers change with workloads."""
         assert isinstance(self.inner, TrendLists), "only lists are selected from"
-        if taken.table is not None:
-            place = taken.table.schema.get_field_index(MEMBER)
-            numbers = pc.index_in(taken.table.column(place), value_set=self._texts)
-            table = taken.table.set_column(place, MEMBER, pc.take(pa.array(self._numbers), numbers))
-            taken = replace(taken, table=table.filter(pc.is_valid(numbers)))
+        taken = _renumber(taken, self._texts, pa.array(self._numbers))
         batches: list[pa.RecordBatch] = []
         lists = self.inner
 
         def select(copies: pa.Table) -> tuple[list[pa.RecordBatch], ConsumedStarts]:
             return lists.select(copies, taken, before, watermark)
 
-        for table in self.copy_rows(rows, metrics):
-            for found, after in in_halves(table, select):
-                batches += (batch for one in self._finish(found) for batch in one.to_batches())
-                taken = after
-        if taken.table is not None:
-            place = taken.table.schema.get_field_index(MEMBER)
-            numbers = pc.index_in(taken.table.column(place), value_set=pa.array(self._numbers))
-            taken = replace(taken, table=taken.table.set_column(place, MEMBER, pc.take(self._texts, numbers)))
-        return batches, taken
+        for found, after in self._work(rows, metrics, select):
+            batches += (batch for one in self._finish(found) for batch in one.to_batches())
+            taken = after
+        return batches, _renumber(taken, pa.array(self._numbers), self._texts)
 
     @cached_property
     def _texts(self) -> pa.Array:
         """The constants of each rule, as text."""
         columns = [[", ".join(map(print_expression, one)) for one in column] for column in self.alike.constants]
         return pa.array(["; ".join(row) for row in zip(*columns, strict=True)])
+
+
+def _renumber(taken: ConsumedStarts, before: pa.Array, after: pa.Array) -> ConsumedStarts:
+    """The same with other values in place of those of rules; without those of rules that are not there."""
+    if taken.table is None:
+        return taken
+    place = taken.table.schema.get_field_index(MEMBER)
+    numbers = pc.index_in(taken.table.column(place), value_set=before)
+    table = taken.table.set_column(place, MEMBER, pc.take(after, numbers))
+    return replace(taken, table=table.filter(pc.is_valid(numbers)))
 
 
 def bind_alike(alike: Alike, member: Program) -> AlikeUnit:
@@ -202,42 +202,6 @@ def bind_alike(alike: Alike, member: Program) -> AlikeUnit:
     inner = group_by_member(replace(member, plan=plan, prepared=prepared))
     base = replace(member, plan=wide, prepared=preparation)
     return AlikeUnit(alike, base, inner, index_variables(alike, tuple(columns)))
-
-
-def in_halves(copies: pa.Table, compute: Callable[[pa.Table], T]) -> Iterator[T]:
-    """Compute copies of some rules; where that fails, those of half of them at a time.
-
-    So rules that are too much together are computed one after the other, and an error is that of one rule.
-
-    Args:
-        copies: Rows by rule.
-        compute: What is done with them.
-
-    Yields:
-        What it gives, by rule.
-
-    Raises:
-        MemberError: A rule fails by itself.
-    """
-    waiting = [copies]
-    while waiting:
-        table = waiting.pop()
-        try:
-            found = compute(table)
-        except TrendweaveError as error:
-            numbers = table.column(MEMBER).to_numpy()
-            if numbers[0] == numbers[-1]:
-                raise MemberError.of(error, int(numbers[0])) from error
-            cut = _find_middle(numbers)
-            waiting += [table.slice(cut), table.slice(0, cut)]
-            continue
-        yield found
-
-
-def _find_middle(numbers: np.ndarray) -> int:
-    """A border between rules, near the middle."""
-    borders = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
-    return int(borders[np.argmin(np.abs(borders - numbers.size // 2))])
 
 
 def _with_compared(preparation: Preparation, alike: Alike) -> tuple[Preparation, list[str]]:

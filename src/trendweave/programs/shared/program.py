@@ -30,7 +30,6 @@ from trendweave.programs.program import (
     Scope,
     Steps,
     TimeCut,
-    Work,
     describe_key,
 )
 from trendweave.programs.shared.alike import bind_alike
@@ -140,10 +139,6 @@ class Shared(Program):
     @cached_property
     def events(self) -> pa.Schema:
         return self.programs[0].events
-
-    @property
-    def work(self) -> Work:
-        return "shared"
 
     @cached_property
     def needs(self) -> Needs:

@@ -377,20 +377,18 @@ def pair_trends(one: Partials, other: Partials, both: Partials, outputs: int) ->
     Returns:
         Pairs, whose groups are partitions.
     """
-    keys = [np.stack([part.window, part.group], axis=1) for part in (one, other, both)]
-    places, inverse = np.unique(np.concatenate(keys), axis=0, return_inverse=True)
-    inverse = inverse.reshape(-1)
-    counts = np.zeros((3, len(places)), object)
-    for index, (part, at) in enumerate(
-        zip((one, other, both), np.split(inverse, np.cumsum([len(key) for key in keys])[:-1]), strict=True)
-    ):
-        counts[index, at] = part.components[0].values.astype(object)
-    shared = counts[2]
-    only_one, only_other = counts[0] - shared, counts[1] - shared
-    pairs = only_one * only_other + (only_one + only_other) * shared + shared * (shared - 1) // 2
-    some = np.flatnonzero(pairs != 0)
+    sides = []
+    for place, part in enumerate((one, other, both)):
+        counts = [
+            part.components[0].values if side == place else np.zeros(part.window.size, np.int64) for side in range(3)
+        ]
+        sides.append(Partials(part.window, part.group, tuple(Component("sum", side) for side in counts)))
+    merged = merge(sides)
+    first, second, shared = (component.values.astype(object) for component in merged.components)
+    first, second = first - shared, second - shared
+    pairs = first * second + (first + second) * shared + shared * (shared - 1) // 2
     # Every output of a conjunction is COUNT(*).
-    return Partials(places[some, 0], places[some, 1], (Component("sum", pairs[some]),) * (1 + outputs))
+    return replace(merged, components=(Component("sum", pairs),) * (1 + outputs)).take(np.asarray(pairs != 0, np.bool_))
 
 
 def tick_chunks(rows: EncodedRows, length: int | None) -> Chunks | None:

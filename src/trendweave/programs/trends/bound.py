@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.numbering import find_starts
 from trendweave.language.durations import duration_text
 from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.matches.certainty import Certainty, plan_certainty
@@ -112,14 +113,40 @@ class BoundTrends(BoundPlan):
 
     def _check_limits(self, rows: pa.Table) -> None:
         _check_template(self.plan, rows.num_rows, self.limits)
-        grouped = {group.path for group in self.plan.groups}
-        keys = zip((*self.plan.partition_key, *self.plan.bound_keys), self._key_columns(), strict=True)
-        _check_rows(
-            self.plan, rows, tuple(name for key, name in keys if key.path in grouped), self.time_type, self.limits
-        )
+        self._check_rows(rows)
 
-    def _key_columns(self) -> tuple[str, ...]:
-        return (*self.preparation.partition_key, *self.preparation.bound_keys)
+    def _check_rows(self, rows: pa.Table) -> None:
+        """Refuse a query whose windows alone make more rows than a result may have.
+
+        Raises:
+            ExecutionError: TW481.
+        """
+        window, kind, limits = self.plan.window, self.time_type, self.limits
+        if not isinstance(window, SlidingWindow):
+            return
+        length, slide = (max(1, one // kind.step) for one in (window.length, window.slide))
+        per_event = -(-length // slide)
+        if per_event * rows.num_rows <= limits.max_rows:
+            return
+        # Events of a group share windows: there are no more than hold its first event or begin until its last.
+        times = as_steps(rows.column(TIME), kind)
+        grouped = {group.path for group in self.plan.groups}
+        names = (*self.preparation.partition_key, *self.preparation.bound_keys)
+        keys = zip((*self.plan.partition_key, *self.plan.bound_keys), names, strict=True)
+        codes = key_codes([rows.column(name) for key, name in keys if key.path in grouped], times.size)
+        order = np.lexsort((times, codes))
+        times, codes = times[order], codes[order]
+        first = find_starts(codes)
+        last = np.append(first[1:], codes.size) - 1
+        spanned = times[last] // slide - times[first] // slide - (times[first] % slide - length) // slide
+        most = int(np.minimum(spanned.astype(np.float64), (last - first + 1) * float(per_event)).sum())
+        if most > limits.max_rows:
+            message = (
+                f"each event lies in {per_event:,} windows of {duration_text(window.length)}, "
+                f"so there could be {most:,} rows; max_rows is {limits.max_rows:,}"
+            )
+            hint = f"use a longer SLIDE than {duration_text(window.slide)}, group by less, or raise max_rows="
+            raise ExecutionError([Problem("TW481", message, hint)])
 
     def cut(self, wanted: int | None = None) -> TimeCut | None:
         """A chunk owns the windows (or times) that begin in it."""
@@ -202,41 +229,3 @@ def _check_template(plan: Plan, events: int, limits: Limits) -> None:
             )
             hint = "repeat less often ({n} writes a part n times), use fewer events, or raise max_work="
             raise ExecutionError([Problem("TW480", message, hint)])
-
-
-def _check_rows(plan: Plan, rows: pa.Table, groups: tuple[str, ...], kind: TimeType, limits: Limits) -> None:
-    """Refuse a query whose windows alone make more rows than a result may have.
-
-    Args:
-        plan: The plan.
-        rows: Prepared rows.
-        groups: The columns that tell rows of a window apart.
-        kind: How the time column counts.
-        limits: What is allowed.
-
-    Raises:
-        ExecutionError: TW481.
-    """
-    window = plan.window
-    if not isinstance(window, SlidingWindow):
-        return
-    length, slide = (max(1, one // kind.step) for one in (window.length, window.slide))
-    per_event = -(-length // slide)
-    if per_event * rows.num_rows <= limits.max_rows:
-        return
-    # Events of a group share windows: there are no more than hold its first event or begin until its last.
-    times = as_steps(rows.column(TIME), kind)
-    codes = key_codes([rows.column(name) for name in groups], times.size)
-    order = np.lexsort((times, codes))
-    times, codes = times[order], codes[order]
-    first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
-    last = np.append(first[1:], codes.size) - 1
-    spanned = times[last] // slide - times[first] // slide - (times[first] % slide - length) // slide
-    most = int(np.minimum(spanned.astype(np.float64), (last - first + 1) * float(per_event)).sum())
-    if most > limits.max_rows:
-        message = (
-            f"each event lies in {per_event:,} windows of {duration_text(window.length)}, "
-            f"so there could be {most:,} rows; max_rows is {limits.max_rows:,}"
-        )
-        hint = f"use a longer SLIDE than {duration_text(window.slide)}, group by less, or raise max_rows="
-        raise ExecutionError([Problem("TW481", message, hint)])

@@ -267,7 +267,7 @@ class KernelInputs:
 
         def threshold(number: int) -> np.ndarray:
             ended_before = np.concatenate([[NO_MATCH], self._match_starts(number)[:-1]])
-            return np.where(ended_before < self._first_tick(), NO_MATCH, ended_before)
+            return np.where(ended_before < self._tick_ranges[0], NO_MATCH, ended_before)
 
         # A gap is clean if it is clean of all negations of one alternative: the strictest of them, then the mildest
         # of those.
@@ -283,25 +283,17 @@ class KernelInputs:
 
         def threshold(number: int) -> np.ndarray:
             end = np.searchsorted(self._match_starts(number), ticks, side="right")
-            return np.where(end > self._last_tick(), NO_LATER_MATCH, end)
+            return np.where(end > self._tick_ranges[1], NO_LATER_MATCH, end)
 
         strictest = [np.min([threshold(number) for number in way], axis=0) for way in guard.alternatives]
         return np.max(strictest, axis=0)
 
-    def _first_tick(self) -> np.ndarray:
-        """Per tick, the first tick of its partition."""
-        starts, ends = self._tick_ranges()
-        return np.repeat(starts, ends - starts)
-
-    def _last_tick(self) -> np.ndarray:
-        """Per tick, the last tick of its partition."""
-        starts, ends = self._tick_ranges()
-        return np.repeat(ends - 1, ends - starts)
-
+    @cached_property
     def _tick_ranges(self) -> tuple[np.ndarray, np.ndarray]:
-        """Per partition, its first tick and the one after its last."""
+        """Per tick, the first and the last tick of its partition."""
         starts = self.rows.tick[self.rows.partitions.starts[:-1]]
-        return starts, np.append(starts, self.rows.tick_steps.size)[1:]
+        counts = np.diff(np.append(starts, self.rows.tick_steps.size))
+        return np.repeat(starts, counts), np.repeat(starts + counts - 1, counts)
 
 
 def _not_clean(tick: np.ndarray, threshold: np.ndarray | None) -> tuple[CodeComparison, ...]:

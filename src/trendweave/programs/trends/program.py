@@ -28,7 +28,6 @@ from trendweave.programs.program import (
     PartialResults,
     Scope,
     Steps,
-    Work,
     as_they_are,
 )
 from trendweave.programs.steps import Compute, SessionSteps, WindowedSteps
@@ -63,10 +62,6 @@ class TrendAggregates(BoundTrends):
     windows close, even where a few numbers would do."""
 
     folds: bool = True
-
-    @property
-    def work(self) -> Work:
-        return "aggregates"
 
     def aggregate(self, rows: pa.Table, scope: Scope = EVERYTHING) -> TaskResult:
         """Numbers per window and group, before they are written."""
@@ -138,9 +133,9 @@ class TrendAggregates(BoundTrends):
 
         fold = None
         if folds and plan_folding(self.plan).why_not is None:
-            from trendweave.programs.trends.folded.steps import make_fold
+            from trendweave.programs.trends.folded.steps import TrendFold
 
-            fold = make_fold(self, closing, self.write if parts is None else lambda one: to_table(one, parts.schema))
+            fold = TrendFold.of(self, closing, self.write if parts is None else lambda one: to_table(one, parts.schema))
         return WindowedSteps(closing, self.time_type, compute, fold)
 
     def why_whole(self) -> str | None:
@@ -169,10 +164,6 @@ class TrendLists(BoundTrends):
     """Trends one by one, or one row of aggregates for each."""
 
     detection: Detection = DEFAULTS
-
-    @property
-    def work(self) -> Work:
-        return "trends"
 
     def show(self, rows: pa.Table, scope: Scope = EVERYTHING) -> WrittenTrends:
         """The trends of prepared rows in batches. They are counted here."""
@@ -412,10 +403,6 @@ class ListedAggregates(TrendAggregates):
     """Aggregates over trends that must be found one by one: complete ones, or those that are taken."""
 
     detection: Detection = DEFAULTS
-
-    @property
-    def work(self) -> Work:
-        return "trends"
 
     def for_part(self, parts: int) -> Self:
         return replace(self, detection=self.detection.share(parts))

@@ -181,7 +181,9 @@ class StreamProcessor(StatefulProcessor):
         return count_ties(self._program, rows.filter(pa.array(final)))
 
     def close(self) -> None:
-        set_lasting_objects_aside(f"{self._program.work} on a stream" if self._took_steps else "wait on a stream")
+        set_lasting_objects_aside(
+            f"{type(self._program).__name__} on a stream" if self._took_steps else "wait on a stream"
+        )
 
     def _go_on(self, watermark: int | None) -> None:
         """What has to be known before anything is done with a bucket."""

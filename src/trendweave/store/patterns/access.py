@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from trendweave.pictures.reading import ReadingPlan, Share, WayToRead
+from trendweave.pictures.bars import ReadingPlan, Share, WayToRead
 from trendweave.store.event_store import EventStore
 from trendweave.store.patterns.costs import Cost, Weights
 from trendweave.store.patterns.intervals import Stretches

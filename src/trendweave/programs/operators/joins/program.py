@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
@@ -16,14 +15,15 @@ from trendweave.planning.plan import Path
 from trendweave.programs.bound import WholeEvents
 from trendweave.programs.operators.bound import BoundOperator
 from trendweave.programs.operators.joins.conditions import JoinCondition, describe_join, read_parts
-from trendweave.programs.operators.joins.finding import PairSearch
-from trendweave.programs.operators.joins.searches import ActiveWindow, make_sides
+from trendweave.programs.operators.joins.searches import ActiveWindow, PairSearch, make_sides
 from trendweave.programs.operators.joins.sides import Sides, read_side_codes, read_sides, result_columns, write_pairs
 from trendweave.programs.operators.ordering import OrderedSide, order_side, order_ties
-from trendweave.programs.operators.steps import CarriedSteps, WaitingSteps
+from trendweave.programs.operators.steps import join_numbered
 from trendweave.programs.operators.windows.edges import in_steps
-from trendweave.programs.program import EVERYTHING, Arrange, Output, Scope, Steps, TimeCut, Work
+from trendweave.programs.program import EVERYTHING, Arrange, Output, Scope, Steps, TimeCut
+from trendweave.programs.steps import PassedSteps, WindowedSteps
 from trendweave.results.types import ResultColumn, column_type
+from trendweave.rows.closing import Closing
 from trendweave.rows.codes import key_codes
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import CHUNK, TIME
@@ -59,10 +59,6 @@ class WindowJoin(BoundOperator):
     def facts(self) -> tuple[str, ...]:
         asked = (repr(self.plan.condition), repr(self.plan.left), repr(self.plan.right))
         return ("join", self.plan.text, self.time, *asked, *self.plan.keys, "by", *self.plan.order_by)
-
-    @property
-    def work(self) -> Work:
-        return "joins"
 
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
@@ -162,7 +158,7 @@ class WindowJoin(BoundOperator):
         def write(*places: np.ndarray) -> list[pa.RecordBatch]:
             return write_pairs(self.schema, self.plan.keys, self.prepared_sides, (left, right), places, scope.counted)
 
-        return Output(chain.from_iterable(self.find(left, right).blocks(write, wanted)))
+        return Output(self.find(left, right).rows(write, wanted))
 
     def for_part(self, parts: int) -> Self:
         """On one core: a join would deal out its own pairs."""
@@ -200,7 +196,16 @@ class WindowJoin(BoundOperator):
         return TimeCut(max(asked, reach, 1), before=reach)
 
     def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
-        return CarriedSteps(self) if self.reach is None else WaitingSteps(self, self.reach)
+        if self.reach is None:
+            return PassedSteps(partial(join_numbered, self))
+
+        # An event meets those before it, so events wait as long as windows reach; they go one by one.
+        def compute(rows: pa.Table, scope: Scope) -> Output:
+            assert scope.windows is not None
+            first, last = scope.windows
+            return self.compute(rows, replace(scope, windows=(first, last + 1)))
+
+        return WindowedSteps(Closing(self.reach, 0, panes=0), self.time_type, compute)
 
     def problems_of_early_rows(self) -> list[Problem]:
         message = "pairs are returned as soon as the later event is final; there are no early rows"

@@ -1,29 +1,39 @@
 """How pairs are found: the active windows of the other side and what must be equal give candidates, a band of sorted
-values leaves fewer of them where it is narrow, and the rest of the condition is asked of those."""
+values leaves fewer of them where it is narrow, and the rest of the condition is asked of those; block by block of time,
+on one core, on all, or on a GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
-from typing import Any, Literal, TypeAlias
+from itertools import chain
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from trendweave.devices.cores import count_cores
+from trendweave.devices.pool import Pool, is_in_pool
 from trendweave.expressions.arrow.evaluate import evaluate, is_true, make_columns_comparable
 from trendweave.expressions.compiled.condition import Compiled, compile_condition
 from trendweave.expressions.compiled.loading import AROUND_CONDITION, argument_names, read_operand, without_nulls
+from trendweave.gpu.card import find_card, memory_told, refuse_work
+from trendweave.gpu.columns import CardColumn
+from trendweave.gpu.joins import Condition, find_pairs
 from trendweave.kernel_cache.kernel import load_text
 from trendweave.kernels.columns import read_only
 from trendweave.language import syntax_tree as st
+from trendweave.language.printer import print_expression
 from trendweave.planning.operator_plans import RowCount
-from trendweave.programs.operators.joins.chunks import PER_BUCKET, Chunks, sort_into_chunks
 from trendweave.programs.operators.joins.conditions import Band, JoinCondition, as_floats, rename
 from trendweave.programs.operators.ordering import OrderedSide
 from trendweave.programs.operators.windows.edges import Moving, StepSpan
 from trendweave.rows.codes import key_codes, order_codes
-from trendweave.rows.ordering import take_rows
+from trendweave.rows.ordering import sort_by, take_rows
+from trendweave.rows.times import check_edges
 
 ActiveWindow: TypeAlias = Moving | StepSpan | RowCount
 _LEAST = -(2**63)
@@ -56,7 +66,8 @@ class Candidates:
 
 
 class KeyedTimes:
-    """The times of a side by place, made ready for searches: keys are moved apart, one behind the other.
+    """The times of a side by place, made ready for searches: keys are moved apart, one behind the other. Times too far
+    from each other for that are ranked.
 
     Args:
         times: The times by place, in order within each key.
@@ -64,14 +75,15 @@ class KeyedTimes:
     """
 
     def __init__(self, times: np.ndarray, starts: np.ndarray) -> None:
-        self._times, self._starts = times, starts
-        self._one_key = len(starts) <= 2
-        self._least, self._most = (int(times.min()), int(times.max())) if len(times) else (0, 0)
-        self._apart = self._most - self._least + 2
-        self._numbers = times
-        if not self._one_key and self._apart * len(starts) < _MOST_TIMES:
-            keys = np.searchsorted(starts, np.arange(len(times)), side="right") - 1
-            self._numbers = times - self._least + keys * self._apart
+        least, most = (int(times.min()), int(times.max())) if times.size else (0, 0)
+        self._ranked = None
+        if max(-least, most) >= _MOST_TIMES or (most - least + 3) * starts.size >= _MOST_TIMES:
+            self._ranked = np.unique(times)
+            times = np.searchsorted(self._ranked, times)
+            least, most = 0, self._ranked.size - 1
+        self._least, self._most, self._apart = least, most, most - least + 3
+        keys = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+        self._numbers = times - (least - 1) + keys * self._apart
 
     def find(self, keys: np.ndarray, moments: np.ndarray, after: bool) -> np.ndarray:
         """The first place of a key at which the time is not before a moment, or is after it; its end if there is none.
@@ -82,27 +94,11 @@ class KeyedTimes:
             after: After the moment, or not before it?
         """
         side: Literal["left", "right"] = "right" if after else "left"
-        if self._one_key:
-            return np.searchsorted(self._times, moments, side=side)
-        if self._numbers is self._times:
-            return self._find_by_halving(keys, moments, after)
-        inside = np.minimum(np.maximum(moments, self._least), self._most) - self._least
-        found = np.searchsorted(self._numbers, inside + keys * self._apart, side=side)
+        if self._ranked is not None:
+            moments = np.searchsorted(self._ranked, moments, side=side) - int(after)
         # Moments before all times and after all times stay with their key.
-        found = np.where(moments < self._least, self._starts[keys], found)
-        return np.where(moments > self._most, self._starts[keys + 1], found)
-
-    def _find_by_halving(self, keys: np.ndarray, moments: np.ndarray, after: bool) -> np.ndarray:
-        """For times so far from each other that no number holds them and a key."""
-        low, high = self._starts[keys], self._starts[keys + 1]
-        for _ in range(len(self._times).bit_length()):
-            middle = (low + high) >> 1
-            time = self._times[np.minimum(middle, len(self._times) - 1)]
-            goes_on = (low < high) & ((time <= moments) if after else (time < moments))
-            stops = (low < high) & ~goes_on
-            low = np.where(goes_on, middle + 1, low)
-            high = np.where(stops, middle, high)
-        return low
+        inside = np.clip(moments, self._least - 1, self._most + 1) - (self._least - 1)
+        return np.searchsorted(self._numbers, inside + keys * self._apart, side=side)
 
 
 def look_into(
@@ -230,6 +226,8 @@ NARROW = 0.05
 #: Values that are looked at to tell how wide a band is.
 _SAMPLE = 1_000
 _SMALLEST_CHUNK, _LARGEST_CHUNK = 8, 20
+#: A chunk has 2 ** so many times fewer buckets than members.
+_PER_BUCKET = 2
 
 
 @dataclass(frozen=True)
@@ -292,6 +290,49 @@ class PairTest:
                 taken[f"{side}.{name}"] = take_rows(self.column(side, name), places[kept])
             holds[kept] = is_true(rename(part, lambda names: (".".join(names[:2]), *names[2:])), pa.table(taken))
         return holds
+
+
+class Chunks(NamedTuple):
+    """Members in chunks of 2 ** bits. Between its least and its largest value a chunk has buckets of one width, with
+    four values in each on average: where a value would stand is read from a table, and hardly searched.
+
+    Attributes:
+        values: Their values, sorted within chunks: finite ones, then infinity for members that are always looked at,
+            then NaN for those that never are.
+        members: The members in this order.
+        finite: Where in each chunk infinity begins.
+        present: Where in each chunk NaN begins.
+        table: Per chunk and bucket, how many values of the chunk stand before it; then how many are finite.
+        scale: Buckets per unit of value; 0 where values are too near or too far from each other for more than one.
+        bits: A chunk has 2 ** so many members.
+    """
+
+    values: np.ndarray
+    members: np.ndarray
+    finite: np.ndarray
+    present: np.ndarray
+    table: np.ndarray
+    scale: np.ndarray
+    bits: int
+
+
+def sort_into_chunks(given: np.ndarray, bits: int) -> Chunks:
+    """Values of members in their order as `Chunks` has them."""
+    size, buckets = 1 << bits, 1 << (bits - _PER_BUCKET)
+    starts = np.arange(0, given.size, size)
+    filled = np.append(given, np.full(starts.size * size - given.size, np.nan))
+    members = np.argsort(filled.reshape(-1, size), axis=1) + starts[:, None]
+    lines = filled[members]
+    known, numbers = np.isfinite(lines), np.arange(starts.size)
+    finite, present = np.count_nonzero(known, axis=1), np.count_nonzero(~np.isnan(lines), axis=1)
+    with np.errstate(all="ignore"):
+        scale = buckets / (lines[numbers, finite - 1] - lines[:, 0])
+        scale = np.where(np.isfinite(scale), scale, 0.0)
+        bucket = np.where(scale[:, None] > 0, np.minimum((lines - lines[:, :1]) * scale[:, None], buckets - 1), 0)
+    places = bucket[known].astype(np.int64) + np.repeat(numbers * (buckets + 1) + 1, finite)
+    counts = np.bincount(places, minlength=starts.size * (buckets + 1))
+    table = counts.reshape(starts.size, buckets + 1).cumsum(axis=1).ravel().astype(np.int32)
+    return Chunks(lines.ravel(), members.ravel(), starts + finite, starts + present, table, scale, bits)
 
 
 @dataclass(frozen=True)
@@ -378,19 +419,21 @@ class Search:
         candidates: What is searched.
         test: What is asked of pairs.
         band: What leaves fewer candidates; None where nothing does.
-        in_loop: Is the compiled condition asked in the loop that lists candidates?
+        by: What asks pairs: "arrow" column by column, "loop" the loop that lists candidates as far as the condition is
+            compiled, "gpu" a GPU likewise.
     """
 
     candidates: Candidates
     test: PairTest
     band: SortedBand | None
-    in_loop: bool
+    by: Literal["arrow", "loop", "gpu"]
 
     def expect(self) -> int:
-        """How many are listed at most, about."""
-        return int(self.candidates.pairs * (1 if self.band is None else self.band.share))
+        """About how many pairs there are, for the size of blocks: of those that are compared in loops few pass."""
+        share = _PASSING[self.by] if self.band is None else self.band.share
+        return int(self.candidates.pairs * share)
 
-    def find(self, first: int, last: int, limit: int) -> tuple[int, np.ndarray, np.ndarray] | None:
+    def find(self, first: int, last: int, limit: int) -> tuple[np.ndarray, np.ndarray] | None:
         """The pairs of some events that look.
 
         Args:
@@ -399,29 +442,27 @@ class Search:
             limit: So many are too many.
 
         Returns:
-            How many were listed, and the left and the right places of those that are pairs; None where they are too
-            many.
+            The left and the right places of pairs; None where too many were listed.
         """
-        listed = self._list(first, last, limit)
+        listed = (self._list_on_gpu if self.by == "gpu" else self._list)(first, last, limit)
         if listed is None:
             return None
         own, other = self.candidates.probes[listed[0]], self.candidates.members[listed[1]]
         left, right = (own, other) if self.candidates.of_left else (other, own)
-        parts = self.test.others if self.in_loop else self.test.parts
+        parts = self.test.parts if self.by == "arrow" else self.test.others
         if parts:
             holds = self.test.mask(parts, left, right)
             left, right = left[holds], right[holds]
-        return own.size, left, right
+        return left, right
 
     def _list(self, first: int, last: int, limit: int) -> Sequence[np.ndarray] | None:
         """Numbers of events and of members; None where they are too many."""
         found, compiled, arrays = self.candidates, None, list[np.ndarray]()
-        if self.in_loop:
+        if self.by == "loop":
             compiled, arrays = self.test.compiled, self._arrays
         if self.band is not None:
             loop, given = _load_loop(_BAND, compiled, found.of_left), (found.low, found.high, found.probes)
-            chunks, bounds = (*self.band.chunks, self.band.bits), self.band.bounds(first, last)
-            done, *pairs = loop(first, last, limit, *given, *bounds, *chunks, *arrays)
+            done, *pairs = loop(first, last, limit, *given, *self.band.bounds(first, last), *self.band.chunks, *arrays)
             return pairs if done == last else None
         # Events whose members lie together look at them in turn.
         event = first + np.argsort(found.low[first:last], kind="stable")
@@ -441,6 +482,33 @@ class Search:
         members = self.candidates.members
         in_order = np.array_equal(members, np.arange(members.size))
         return self.test.arrays({} if in_order else {"right" if self.candidates.of_left else "left": members})
+
+    def _list_on_gpu(self, first: int, last: int, limit: int) -> Sequence[np.ndarray] | None:
+        card = find_card()
+        with memory_told(card):
+            low, high, columns = self._on_gpu
+            assert self.test.compiled is not None
+            event = first + card.xp.argsort(low[first:last])
+            own = "left" if self.candidates.of_left else "right"
+            chosen = {name: one.take(event) if name[0] == own else one for name, one in columns.items()}
+            pairs = find_pairs(card, Condition(self.test.compiled, own, chosen), low[event], high[event], limit)
+            return None if pairs is None else (card.get(event[pairs.probe]), card.get(pairs.other))
+
+    @cached_property
+    def _on_gpu(self) -> tuple[Any, Any, dict[tuple[str, str], CardColumn]]:
+        """The ranges of members, and what the condition reads: of events by their numbers, of members by place."""
+        card, found, compiled = find_card(), self.candidates, self.test.compiled
+        if compiled is None:
+            shown = " AND ".join(print_expression(part) for part in self.test.others)
+            refuse_work(f"no part of {shown} is evaluated on a GPU", "threads")
+        own, other = ("left", "right") if found.of_left else ("right", "left")
+        arrays = iter(self.test.arrays({own: found.probes, other: found.members}))
+        columns = {}
+        for operand in compiled.operands:
+            values = card.put(next(arrays))
+            valid = card.put(next(arrays).view(np.uint8)) if operand.nullable else None
+            columns[operand.side, operand.column] = CardColumn(values, valid)
+        return card.put(found.low), card.put(found.high), columns
 
 
 #: Members are looked at in tiles of this many by several events in turn, so that they stay near the processor.
@@ -553,7 +621,176 @@ def _load_loop(text: str, compiled: Compiled | None, of_left: bool) -> Any:
         holds=f"test({', '.join(values)})",
         tile=TILE,
         group=GROUP,
-        per_bucket=PER_BUCKET,
+        per_bucket=_PER_BUCKET,
     )
     condition = "def test():\n    return True" if compiled is None else compiled.python
     return load_text(AROUND_CONDITION.format(condition=condition, loop=loop), "find")
+
+
+#: About the share of candidates that are listed without a band.
+_PASSING = {"arrow": 1.0, "loop": 2.0**-8, "gpu": 2.0**-14}
+#: Pairs of a block, about, and events of a block, at most; on a GPU.
+_TARGET, _EVENTS = 1 << 20, 1 << 16
+_TARGET_ON_GPU, _EVENTS_ON_GPU = 1 << 23, 1 << 21
+#: A block is done again in smaller ones where so many times more pairs are listed than should be.
+_TOO_MANY = 8
+#: Blocks per core: what one core has left over another one takes. So few candidates are not worth to be dealt out.
+_BLOCKS_PER_CORE, _FEW_TO_DEAL = 2, 1_000_000
+#: So few candidates are tested before members are sorted.
+_FEW_PAIRS = 20_000
+#: Events that look, by their numbers in order of time: whole moments of them.
+_Block: TypeAlias = tuple[int, int]
+#: The left and the right places of pairs.
+_Places: TypeAlias = tuple[np.ndarray, np.ndarray]
+#: Makes rows of the left and right places of some pairs.
+_Make: TypeAlias = Callable[[np.ndarray, np.ndarray], list[pa.RecordBatch]]
+
+
+@dataclass(frozen=True)
+class PairSearch:
+    """All that is to be joined.
+
+    Attributes:
+        sides: The left and the right events.
+        windows: The windows over them.
+        condition: The condition, in parts.
+        device: What computes.
+    """
+
+    sides: tuple[JoinSide, JoinSide]
+    windows: tuple[ActiveWindow, ActiveWindow]
+    condition: JoinCondition
+    device: str = "cpu"
+
+    @cached_property
+    def _looks(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """What left and what right events look at."""
+        left, right = (side.events for side in self.sides)
+        ties = not self._both_move
+        return [look_into(left, right, self.windows[1], True), look_into(right, left, self.windows[0], ties)]
+
+    @property
+    def _both_move(self) -> bool:
+        """Both windows move with every moment: left events find all of the same time, so that right ones need not."""
+        return all(isinstance(window, Moving) for window in self.windows)
+
+    def _choose(self, wanted: Sequence[np.ndarray | None]) -> tuple[list[Search], int]:
+        """How pairs of events of each side are found, and how many candidates there are."""
+        for window in self.windows:
+            if isinstance(window, StepSpan):
+                for side in self.sides:
+                    check_edges(side.events.steps, window.length + window.slide)
+        candidates = [
+            find_candidates(self.sides[side], self.sides[1 - side], self._looks[side], side == 0, wanted[side])
+            for side in (0, 1)
+        ]
+        test, searches, pairs = PairTest(self.condition.pairs, *self.sides), [], sum(one.pairs for one in candidates)
+        for one in candidates:
+            band = sort_band(test, self.condition.bands, one) if pairs > _FEW_PAIRS else None
+            listed = pairs
+            if band is not None and (band.is_narrow or test.compiled is None):
+                one, listed = band.candidates, int(pairs * band.share)
+            else:
+                band = None
+            by: Literal["arrow", "loop", "gpu"] = "loop" if listed > FEW and test.compiled is not None else "arrow"
+            on_gpu = self.device == "gpu" and band is None and bool(test.parts)
+            searches.append(Search(one, test, band, "gpu" if on_gpu else by))
+        return searches, pairs
+
+    def rows(self, make: _Make, wanted: Sequence[np.ndarray | None] = (None, None)) -> Iterator[pa.RecordBatch]:
+        """What is made of pairs, in order of row time, then by left and right event.
+
+        Args:
+            make: Makes rows of some pairs.
+            wanted: Which left and which right events are asked for, as those that look; None: all.
+        """
+        searches, pairs = self._choose(wanted)
+        threads = count_threads(pairs) if self.device == "threads" else 1
+        if threads > 1:
+            for search in searches:
+                search.find(0, 0, 0)  # what all cores need is made by one
+        times = [side.events.steps[one.candidates.probes] for side, one in zip(self.sides, searches, strict=True)]
+        moments = np.sort(np.concatenate(times))
+        target, most = (_TARGET_ON_GPU, _EVENTS_ON_GPU) if self.device == "gpu" else (_TARGET, _EVENTS)
+        if threads > 1:
+            most = min(most, -(-moments.size // (threads * _BLOCKS_PER_CORE)))
+        expected = sum(one.expect() for one in searches)
+        size = max(1, min(most, target * moments.size // max(expected, 1)))
+
+        def cut(first: int, until: int, size: int) -> Iterator[_Block]:
+            while first < until:
+                last = int(np.searchsorted(moments, moments[min(first + size, until) - 1], "right"))
+                yield first, last
+                first = last
+
+        def work(block: _Block) -> list[pa.RecordBatch] | None:
+            begin, end = moments[block[0]], moments[block[1] - 1]
+            # Of one moment there cannot be too many.
+            found = self._find_block(searches, times, begin, end, _TOO_MANY * target if begin < end else 2**62)
+            return None if found is None else make(*found) if found[0].size else []
+
+        def finish(block: _Block, made: list[pa.RecordBatch] | None) -> Iterator[pa.RecordBatch]:
+            if made is not None:
+                yield from made
+                return
+            for part in cut(*block, max((block[1] - block[0]) // 4, 1)):
+                yield from finish(part, work(part))
+
+        blocks = cut(0, moments.size, size)
+        if threads > 1:
+            return _share_out(blocks, work, finish, threads)
+        return chain.from_iterable(finish(block, work(block)) for block in blocks)
+
+    def _find_block(
+        self, searches: list[Search], times: list[np.ndarray], begin: int, end: int, limit: int
+    ) -> _Places | None:
+        """The pairs of rows from a moment to another one, in order."""
+        lefts, rights = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for search, moments in zip(searches, times, strict=True):
+            first, last = np.searchsorted(moments, begin), np.searchsorted(moments, end, "right")
+            if first == last:
+                continue
+            found = search.find(int(first), int(last), limit)
+            if found is None:
+                return None
+            left, right = found
+            if not search.candidates.of_left and not self._both_move:
+                left, right = self._unless_found(left, right)
+            lefts.append(left)
+            rights.append(right)
+        left, right = np.concatenate(lefts), np.concatenate(rights)
+        one, other = (side.events for side in self.sides)
+        order = sort_by(np.maximum(one.steps[left], other.steps[right]), one.rank(left), other.rank(right))
+        return left[order], right[order]
+
+    def _unless_found(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs that right events have found, without those of one time that left events have found, too."""
+        low, high = self._looks[0]
+        twice = self.sides[0].events.steps[left] == self.sides[1].events.steps[right]
+        twice &= (low[left] <= right) & (right < high[left])
+        return left[~twice], right[~twice]
+
+
+def count_threads(candidates: int) -> int:
+    """How many threads look at candidates: one where more are not worth it, or this one is one of several."""
+    return 1 if candidates < _FEW_TO_DEAL or is_in_pool() else count_cores()
+
+
+def _share_out(
+    blocks: Iterator[_Block],
+    work: Callable[[_Block], list[pa.RecordBatch] | None],
+    finish: Callable[[_Block, list[pa.RecordBatch] | None], Iterator[pa.RecordBatch]],
+    threads: int,
+) -> Iterator[pa.RecordBatch]:
+    """What is made of blocks, in their order; so many are worked on at the same time."""
+    pool, waiting = Pool(threads), deque[tuple[_Block, Future[list[pa.RecordBatch] | None]]]()
+    try:
+        for block in blocks:
+            waiting.append((block, pool.submit(work, block)))
+            if len(waiting) > threads:
+                block, future = waiting.popleft()
+                yield from finish(block, future.result())
+        for block, future in waiting:
+            yield from finish(block, future.result())
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

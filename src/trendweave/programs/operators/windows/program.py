@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from trendweave.planning.plan import Path
 from trendweave.programs.operators.bound import BoundOperator
 from trendweave.programs.operators.measured import is_measured
 from trendweave.programs.operators.ordering import OrderedRows, order_rows, rank_keys
-from trendweave.programs.operators.steps import CountSteps, SliceFold
+from trendweave.programs.operators.steps import SliceFold, fill_windows
 from trendweave.programs.operators.windows.aggregates import (
     MeasuredColumn,
     SlicedColumn,
@@ -44,10 +44,9 @@ from trendweave.programs.program import (
     Split,
     Steps,
     TimeCut,
-    Work,
     as_they_are,
 )
-from trendweave.programs.steps import WindowedSteps
+from trendweave.programs.steps import PassedSteps, WindowedSteps
 from trendweave.results.types import Numbers, ResultColumn, column_type
 from trendweave.rows.closing import Closing
 from trendweave.rows.codes import first_of_each, key_codes
@@ -87,10 +86,6 @@ class WindowAggregates(BoundOperator):
         # States hold rows and how many to skip, and slices with sums of floats, where earlier ones held other things.
         kind = "windows of rows" if isinstance(self.window, RowCount) else "windows of slices"
         return (kind, self.plan.text, self.time, self.numbers, *asked)
-
-    @property
-    def work(self) -> Work:
-        return "windows"
 
     @cached_property
     def result(self) -> tuple[ResultColumn, ...]:
@@ -218,7 +213,7 @@ class WindowAggregates(BoundOperator):
 
     def steps(self, in_parts: bool = False, early: bool = False) -> Steps | None:
         if isinstance(self.window, RowCount):
-            return CountSteps(self)
+            return PassedSteps(partial(fill_windows, self))
         closing = Closing(self.window.length, self.window.slide)
         # Where rows are shown early they wait.
         return WindowedSteps(closing, self.time_type, self.compute, None if early else self.fold)

@@ -12,8 +12,7 @@ that stands before all summaries of a window, and is left as other states are wh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -22,17 +21,14 @@ import pyarrow.compute as pc
 
 from trendweave.kernels import Measure
 from trendweave.kernels import Template as KernelTemplate
-from trendweave.kernels.loops.summaries import Algebra, Summaries, begin_summary, concat_summaries, make_algebra
+from trendweave.kernels.loops.summaries import Summaries, concat_summaries
 from trendweave.kernels.numbering import list_ranges
 from trendweave.planning.blocking import Blocking
 from trendweave.planning.folding import plan_folding
-from trendweave.planning.plan import KeyColumn, Plan, Template
-from trendweave.planning.preparation import Preparation
+from trendweave.planning.plan import KeyColumn, Template
 from trendweave.programs.trends.bound import BoundTrends
-from trendweave.programs.trends.kernel_inputs import KernelInputs
-from trendweave.programs.trends.measured_values import Measured, measure_values
-from trendweave.rows.encoded import TIME, EncodedRows, encode_rows
-from trendweave.rows.segments import Segments, keep_readable
+from trendweave.programs.trends.measured_values import Measured
+from trendweave.rows.encoded import TIME
 from trendweave.rows.times import TimeType, as_steps
 
 #: The time of an event without a value; NULL for others.
@@ -60,7 +56,10 @@ def key_by_values(bound: BoundTrends, values: Sequence[str]) -> BoundTrends:
 
 
 def keep_unknown_apart(rows: pa.Table, values: Sequence[str], kind: TimeType) -> pa.Table:
-    """Prepared rows with a column that tells events without a value apart by their times."""
+    """Prepared rows with a column that tells events without a value apart by their times; without values as they
+    are."""
+    if not values:
+        return rows
     unknown = np.zeros(rows.num_rows, np.bool_)
     for name in values:
         unknown |= np.asarray(pc.is_null(rows.column(name)))
@@ -149,76 +148,6 @@ def open_windows(
     index = list_ranges(low - 1, high - low + 1)
     index[begins] = summaries.size
     return concat_summaries([summaries, opening]).take(index), begins, ends
-
-
-@dataclass(frozen=True)
-class Measures:
-    """Of a plan that is bound to the columns of some events. What is asked for is found once, when it is needed.
-    `values` are columns that all events of a trend have in common, beside keys; `blocking` names variables whose events
-    block gaps."""
-
-    bound: BoundTrends
-    overlap: bool
-    values: tuple[str, ...] = ()
-    blocking: Blocking | None = None
-
-    @property
-    def plan(self) -> Plan:
-        return self.bound.plan
-
-    @property
-    def preparation(self) -> Preparation:
-        return self.bound.preparation
-
-    @cached_property
-    def _no_rows(self) -> pa.Table:
-        return self.with_values(self.bound.prepare(self.bound.events.empty_table())[0])
-
-    def with_values(self, rows: pa.Table) -> pa.Table:
-        """Prepared rows with what else tells trends apart where values do."""
-        return keep_unknown_apart(rows, self.values, self.bound.time_type) if self.values else rows
-
-    def measure(self, rows: pa.Table) -> Measured:
-        """What is asked of some rows; of all of them the same."""
-        return measure_values(self.plan, self.preparation, rows, all_rows=False)
-
-    @cached_property
-    def of_no_rows(self) -> Measured:
-        return self.measure(self._no_rows)
-
-    def find_segments(self, rows: EncodedRows) -> Segments:
-        """The rows that trends are made of, and those that block their gaps."""
-        names = {state.variable for state in self.plan.template.states}
-        names |= self.blocking.variables if self.blocking is not None else frozenset()
-        return keep_readable(rows.partitions, KernelInputs(self.plan, self.preparation, rows).bits(names))
-
-    @cached_property
-    def _gaps(self) -> Gaps:
-        inputs = KernelInputs(self.plan, self.preparation, encode_rows(self.plan, self.preparation, self._no_rows))
-        if self.blocking is None:
-            return inputs.kernel_template(self.plan.template), ()
-        return number_gaps(self.plan.template, self.blocking, inputs.number)
-
-    @cached_property
-    def algebra(self) -> Algebra:
-        """How trends are summed up."""
-        template, resets = self._gaps
-        return make_algebra(
-            template,
-            self.of_no_rows.aggregates,
-            "float64" if self.bound.numbers == "float64" else "exact",
-            only_beginnings=not self.overlap and not self._opens,
-            resets=resets,
-        )
-
-    @property
-    def _opens(self) -> bool:
-        return self.blocking is not None and self.blocking.leads
-
-    @cached_property
-    def opening(self) -> Summaries | None:
-        """What stands before the summaries of a window; None where trends may begin everywhere in it."""
-        return begin_summary(self.algebra, len(self.plan.variables)) if self._opens else None
 
 
 def find_infinite(measured: Measured, count: int) -> np.ndarray:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from trendweave.expressions.compiled.condition import NotCompiled
 from trendweave.expressions.compiled.loading import AROUND_CONDITION
 from trendweave.expressions.compiled.paired import LEFT, RIGHT, PairColumn, PairCondition, pair_condition
-from trendweave.gpu.matching.links import CardLinks
+from trendweave.gpu.links import CardLinks
 from trendweave.kernel_cache.kernel import load_text
 from trendweave.kernels import Condition
 from trendweave.language import syntax_tree as st

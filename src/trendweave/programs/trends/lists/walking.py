@@ -16,7 +16,7 @@ import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.gpu.card import find_card, memory_told, refuse_work
-from trendweave.gpu.matching.links import CardLinks
+from trendweave.gpu.links import CardLinks
 from trendweave.kernels.lists.graph import ALL, CHECKED, NO_WINDOW, TrendGraph, find_bounds, list_windows
 from trendweave.kernels.lists.pieces import (
     BYTES_PER_PIECE,

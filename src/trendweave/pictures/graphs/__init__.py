@@ -1,1 +1,0 @@
-"""Nodes and arrows: templates, workloads and chains of operators as drawings."""
