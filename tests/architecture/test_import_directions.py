@@ -90,7 +90,7 @@ ROOMS: dict[str, set[str]] = {
     # What a version of Spark lacks is asked for in one place; far times of its rows are told of as elsewhere.
     "cli": {
         *("__init__", "consoles", "operators", "workload", "errors", "pictures", "datasets", "serve", "table_files"),
-        *("rows.given_times", "runners.spark.versions", "kernel_cache.waiting"),
+        *("rows.given_times", "runners.spark.versions", "kernel_cache.waiting", "showing"),
         # The values that options may have.
         *("devices.names", "results.types", "runners.options"),
     },

@@ -165,9 +165,6 @@ class SimulatedCard:
         return np.array(array, subok=False)
 
     def copy_in(self, source: np.ndarray, target: np.ndarray) -> None:
-        self.copy_out(source, target)
-
-    def copy_out(self, source: np.ndarray, target: np.ndarray) -> None:
         if source.nbytes != target.nbytes or not (source.flags.c_contiguous and target.flags.c_contiguous):
             raise KernelError("copies are made between arrays of one size that lie in one piece")
         target.reshape(-1).view(np.uint8)[:] = source.reshape(-1).view(np.uint8)

@@ -16,8 +16,7 @@ import pytest
 import trendweave
 from tests.features.places import dealing_everything_out
 from trendweave import operators as ops
-from trendweave.devices.daemon_threads import DaemonThreads
-from trendweave.devices.pool import Pool, _Kept, is_in_pool
+from trendweave.devices.pool import DaemonThreads, Pool, _Kept, is_in_pool
 from trendweave.programs.operators.joins import searches
 from trendweave.runners.threads import run as threads
 
@@ -171,7 +170,6 @@ def test_a_thread_that_computes_waits_for_no_other(monkeypatch: pytest.MonkeyPat
 def test_a_forked_process_has_threads_of_its_own() -> None:
     script = """
 import os, warnings
-from trendweave.devices.daemon_threads import DaemonThreads
 from trendweave.devices.pool import Pool
 warnings.simplefilter("ignore")
 assert Pool(2).submit(lambda: 1).result() == 1

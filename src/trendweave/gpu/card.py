@@ -81,9 +81,6 @@ class Card(Protocol):
     def copy_in(self, source: np.ndarray, target: Any) -> None:
         """Copy into an array on the card of the same size, on the current stream; both lie in one piece."""
 
-    def copy_out(self, source: Any, target: np.ndarray) -> None:
-        """Copy from the card on the current stream. It is complete when the stream is."""
-
     def pinned(self, size: int, kind: Any) -> np.ndarray:
         """An array of this process that the card copies from and to by itself."""
 
@@ -161,10 +158,6 @@ class CupyCard:
         if source.nbytes:
             target.data.copy_from_host_async(source.ctypes.data, source.nbytes, self.xp.cuda.get_current_stream())
 
-    def copy_out(self, source: Any, target: np.ndarray) -> None:
-        if target.nbytes:
-            source.data.copy_to_host_async(target.ctypes.data, target.nbytes, self.xp.cuda.get_current_stream())
-
     def pinned(self, size: int, kind: Any) -> np.ndarray:
         kind = np.dtype(kind)
         memory = self.xp.cuda.alloc_pinned_memory(max(size * kind.itemsize, 1))
@@ -219,9 +212,6 @@ class PaperCard:
         return np.array(array)
 
     def copy_in(self, source: np.ndarray, target: Any) -> None:
-        target[...] = source
-
-    def copy_out(self, source: Any, target: np.ndarray) -> None:
         target[...] = source
 
     def pinned(self, size: int, kind: Any) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Packs for Numba: what `packs` says in Python, in LLVM's terms; imported where something is compiled."""
 
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
@@ -49,13 +50,8 @@ class Code(NamedTuple):
     kinds: tuple[types.Type, ...]
 
     @property
-    def is_pack(self) -> bool:
-        """Whether the first argument is a pack, and not a single number."""
-        return isinstance(self.kinds[0], Pack)
-
-    @property
     def floats(self) -> bool:
-        """Whether its numbers are floats."""
+        """Whether numbers of the first argument are floats."""
         return getattr(self.kinds[0], "dtype", self.kinds[0]) == types.float64
 
     def repeat(self, number: Any) -> Any:
@@ -65,16 +61,10 @@ class Code(NamedTuple):
         zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
         return self.builder.shuffle_vector(one, nothing, zeros)
 
-    def alike(self, number: Any) -> Any:
-        """A number in the form of the first argument."""
-        return self.repeat(number) if self.is_pack else number
-
-    def address(self, array_kind: Any, array: Any, at: Any, pack: types.Type) -> Any:
+    def address(self, array_kind: Any, array: Any, at: Any) -> Any:
         """Where the numbers of a pack lie in an array."""
         view = self.context.make_array(array_kind)(self.context, self.builder, array)
-        dtype = array_kind.dtype
-        kind = vector_of(dtype) if isinstance(pack, Pack) else self.context.get_data_type(dtype)
-        return self.builder.bitcast(self.builder.gep(view.data, [at]), kind.as_pointer())
+        return self.builder.bitcast(self.builder.gep(view.data, [at]), vector_of(array_kind.dtype).as_pointer())
 
 
 def compiled_as(plain: Callable, returns: Callable | None = None, **takes: types.Type) -> Callable:
@@ -109,60 +99,59 @@ def _spread(code, number):
 
 @compiled_as(packs.load, at=types.uint64)
 def _load(code, pack, array, at):
-    return code.builder.load(code.address(code.kinds[1], array, at, code.kinds[0]), align=8)
+    return code.builder.load(code.address(code.kinds[1], array, at), align=8)
 
 
 @compiled_as(packs.store, lambda _: types.none, at=types.uint64)
 def _store(code, array, at, pack):
-    code.builder.store(pack, code.address(code.kinds[0], array, at, code.kinds[2]), align=8)
+    code.builder.store(pack, code.address(code.kinds[0], array, at), align=8)
     return code.context.get_dummy_value()
 
 
-@compiled_as(packs.add)
-def _add(code, pack, other):
-    return (code.builder.fadd if code.floats else code.builder.add)(pack, other)
+def _register_operator(plain: Callable, write: str, write_floats: str | None = None) -> None:
+    """What an operator makes of a pack, and of another one or an integer."""
+
+    def typed(context: Any, pack: types.Type, other: types.Type) -> tuple[Any, Callable] | None:
+        if not isinstance(pack, Pack):
+            return None
+
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            code, (one, other) = Code(context, builder, signature.args), arguments
+            number = other if isinstance(signature.args[1], Pack) else code.repeat(other)
+            return getattr(builder, write_floats if code.floats and write_floats else write)(one, number)
+
+        return pack(pack, other if isinstance(other, Pack) else types.int64), build
+
+    template = make_intrinsic_template(plain, typed, plain.__name__, kwargs={})
+    infer(template)
+    infer_global(plain, types.Function(template))
 
 
-@compiled_as(packs.shift_down, bits=types.int64)
-def _shift_down(code, pack, bits):
-    return code.builder.ashr(pack, code.alike(bits))
+_register_operator(operator.add, "add", "fadd")
+_register_operator(operator.and_, "and_")
+_register_operator(operator.or_, "or_")
+_register_operator(operator.xor, "xor")
+_register_operator(operator.rshift, "ashr")
 
 
-@compiled_as(packs.keep_bits, mask=types.int64)
-def _keep_bits(code, pack, mask):
-    return code.builder.and_(pack, code.alike(mask))
-
-
-@compiled_as(packs.any_set, lambda _: types.boolean)
-def _any_set(code, pack):
-    bits = ir.IntType(64 * (LANES if code.is_pack else 1))
-    return code.builder.icmp_unsigned("!=", code.builder.bitcast(pack, bits), ir.Constant(bits, 0))
+@compiled_as(packs.differs, lambda _: types.boolean)
+def _differs(code, pack, other):
+    compare = code.builder.fcmp_unordered if code.floats else code.builder.icmp_signed
+    flags, bits = compare("!=", pack, other), ir.IntType(LANES)
+    return code.builder.icmp_unsigned("!=", code.builder.bitcast(flags, bits), ir.Constant(bits, 0))
 
 
 @compiled_as(packs.put_between, lane=types.int64, first=types.int64, end=types.int64)
 def _put_between(code, pack, lane, first, end, others):
-    lanes = code.alike(lane)
-    if code.is_pack:
-        lanes = code.builder.add(lanes, ir.Constant(ir.VectorType(INTEGER, LANES), list(range(LANES))))
-    after = code.builder.icmp_signed(">=", lanes, code.alike(first))
-    before = code.builder.icmp_signed("<", lanes, code.alike(end))
+    steps = ir.Constant(ir.VectorType(INTEGER, LANES), list(range(LANES)))
+    lanes = code.builder.add(code.repeat(lane), steps)
+    after = code.builder.icmp_signed(">=", lanes, code.repeat(first))
+    before = code.builder.icmp_signed("<", lanes, code.repeat(end))
     return code.builder.select(code.builder.and_(after, before), pack, others)
-
-
-@compiled_as(packs.join_bits)
-def _join_bits(code, pack, other):
-    return code.builder.or_(pack, other)
-
-
-@compiled_as(packs.magnitude_bits)
-def _magnitude_bits(code, pack):
-    return code.builder.xor(pack, code.builder.ashr(pack, code.alike(ir.Constant(INTEGER, 63))))
 
 
 @compiled_as(packs.all_bits, lambda _: types.int64)
 def _all_bits(code, bits):
-    if not code.is_pack:
-        return bits
     width = LANES
     while width > 1:
         width //= 2
@@ -174,9 +163,9 @@ def _all_bits(code, bits):
 @compiled_as(packs.times)
 def _times(code, pack, number):
     if not code.floats:
-        return code.builder.mul(pack, code.alike(number))
+        return code.builder.mul(pack, code.repeat(number))
     nothing = ir.Constant(pack.type, None)
-    product = code.builder.fmul(pack, code.alike(number))
+    product = code.builder.fmul(pack, code.repeat(number))
     return code.builder.select(code.builder.fcmp_unordered("!=", pack, nothing), product, nothing)
 
 
@@ -187,8 +176,8 @@ def _larger(code, pack, other):
 
 @compiled_as(packs.raise_others, number=types.int64, nothing=types.int64)
 def _raise_others(code, pack, number, nothing):
-    raised = _larger(code, pack, code.alike(number))
-    return code.builder.select(code.builder.icmp_signed("==", pack, code.alike(nothing)), pack, raised)
+    raised = _larger(code, pack, code.repeat(number))
+    return code.builder.select(code.builder.icmp_signed("==", pack, code.repeat(nothing)), pack, raised)
 
 
 @compiled_as(packs.stops, place=types.int64)

@@ -41,6 +41,7 @@ from trendweave.programs.program import (
     Steps,
     TieKeys,
 )
+from trendweave.programs.steps import select_rows
 from trendweave.programs.trends.program import TrendAggregates, TrendLists
 from trendweave.results.types import ResultColumn
 from trendweave.rows.dropped import Dropped
@@ -97,7 +98,7 @@ class SituatedSteps(Steps):
         within = carry_of(carry, _INNER)
         if needed.any() or within:
             marked = self.program.mark(rows, runs)
-            prepared = self.program.inner.prepare(marked if needed.all() else marked.filter(pa.array(needed)))[0]
+            prepared = self.program.inner.prepare(select_rows(marked, needed))[0]
             step = self.inner.step(prepared, within, self._settled(before), settled)
             batches, within = step.batches, step.carry
         if watermark is None:

@@ -40,6 +40,34 @@ class Fold(Protocol):
         """The earliest time of what is carried for the windows from one on; None where nothing is."""
 
 
+def take_step(
+    steps: Steps, rows: pa.Table, times: np.ndarray, carry: Carry, before: int | None, watermark: int | None
+) -> tuple[Step, np.ndarray]:
+    """Take a step over rows that wait.
+
+    Args:
+        steps: They say which of the rows they have to see.
+        rows: All rows that wait.
+        times: Their times, in steps of the time column.
+        carry: What is carried.
+        before: Where the watermark was.
+        watermark: Where it is; None: at the end of all events.
+
+    Returns:
+        What the step gives, and which of the rows still wait.
+    """
+    low, high = steps.reads(before, watermark)
+    step = steps.step(select_rows(rows, (times >= low) & (times < high)), carry, before, watermark)
+    return step, np.zeros(times.size, np.bool_) if watermark is None else times >= steps.keeps_from(watermark)
+
+
+def select_rows(rows: pa.Table, mask: np.ndarray) -> pa.Table:
+    """Some rows, not copied where they stand together, as those of a stretch of time do that came in order."""
+    number = int(np.count_nonzero(mask))
+    first = int(mask.argmax()) if number else 0
+    return rows.slice(first, number) if mask[first : first + number].all() else rows.filter(pa.array(mask))
+
+
 #: Moves the watermark from one place to another, over rows that it has passed now, with what was carried.
 Take: TypeAlias = Callable[[pa.Table, Carry, int | None, int | None], Step]
 #: The watermark at which what waits or is carried has something to do next; see `Steps.due`.
@@ -129,7 +157,7 @@ class WindowedSteps(Steps):
         else:
             low, high = self.closing.times((first, last))
             needed = (steps >= low) & (steps < high)
-        return rows if needed.all() else rows.filter(pa.array(np.asarray(needed)))
+        return select_rows(rows, np.asarray(needed))
 
 
 _OPEN, _NEXT_END = "open sessions", "next end"

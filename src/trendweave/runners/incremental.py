@@ -19,6 +19,7 @@ from trendweave.events import Kind, schema_of
 from trendweave.interruptible import interruptible
 from trendweave.programs.carry import check_owner, read_carry, write_carry
 from trendweave.programs.program import NO_CARRY, Carry, Program, Steps
+from trendweave.programs.steps import select_rows, take_step
 from trendweave.programs.ties import count_ties
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
@@ -335,15 +336,12 @@ class Incremental:
         if rows is None:
             rows = program.prepare(self.columns.empty_table())[0]
         times = as_steps(rows.column(TIME), self.time_type)
-        low, high = steps.reads(state.closed, watermark)
-        read = (times >= low) & (times < high)
-        step = steps.step(_select(rows, read), state.carry, state.closed, watermark)
+        step, kept = take_step(steps, rows, times, state.carry, state.closed, watermark)
         result = pa.Table.from_batches(step.batches, self.schema)
-        kept = np.zeros(times.size, np.bool_) if watermark is None else times >= steps.keeps_from(watermark)
         dropped = state.dropped
         if not kept.all():
             # Events of one time are let go together, each once.
-            final = _select(rows, ~kept)
+            final = select_rows(rows, ~kept)
             dropped += Dropped(same_time=count_ties(program, final))
             self._ties.look(program, final)
             rows = rows.filter(pa.array(kept)).combine_chunks()
@@ -365,13 +363,6 @@ def _latest(events: pa.Table, time: str, kind: TimeType) -> int | None:
     column = events.column(time)
     steps = as_steps(column.filter(has_time(column)), kind)
     return int(steps.max()) if steps.size else None
-
-
-def _select(rows: pa.Table, mask: np.ndarray) -> pa.Table:
-    """Some rows, not copied where they stand together, as those of a stretch of time do that came in order."""
-    number = int(np.count_nonzero(mask))
-    first = int(mask.argmax()) if number else 0
-    return rows.slice(first, number) if mask[first : first + number].all() else rows.filter(pa.array(mask))
 
 
 def fit_columns(events: pa.Table, wanted: pa.Schema) -> pa.Table:

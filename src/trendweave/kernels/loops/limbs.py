@@ -36,13 +36,13 @@ def carry(vector, at, low, high, step, limbs, bits):
         over = nothing
         here = i
         for limb in range(limbs - 1):
-            x = add(load(nothing, vector, here), over)
-            store(vector, here, keep_bits(x, mask))
-            over = shift_down(x, bits)
+            x = load(nothing, vector, here) + over
+            store(vector, here, x & mask)
+            over = x >> bits
             here += step
-        x = add(load(nothing, vector, here), over)
+        x = load(nothing, vector, here) + over
         store(vector, here, x)
-        seen = join_bits(seen, magnitude_bits(x))
+        seen = seen | (x ^ (x >> 63))
     return all_bits(seen) >> (bits - 1)
 '''
 CLEAR = '''
@@ -95,8 +95,8 @@ class Limbs(Vertices):
         else:
             put(*(f"{name} = {'nothing' if shape.packs else 0}" for name in ["more"] + ["most"] * (not certain)))
             self.sum_counts(reads, held, begin, ends if alone else None, certain)
-            put(*([] if certain else ["found = any_set(most)" if shape.packs else "found = most != 0"]))
-            with self.text.block("if any_set(more)" if shape.packs else "if more != 0"):
+            put(*([] if certain else ["found = differs(most, nothing)" if shape.packs else "found = most != 0"]))
+            with self.text.block("if differs(more, nothing)" if shape.packs else "if more != 0"):
                 self.widen()
                 with self.text.block("for i in range(low, high if seen == 0 else low)"):
                     put("pending[at + (limbs - 1) * step + i] = pending[at + width + i]")
@@ -134,12 +134,7 @@ class Limbs(Vertices):
                 self.add_to("x0", "over")
                 if self.packed:
                     put(*(f"x{k} = put_between(x{k}, i, low, high, nothing)" for k in range(self.shape.components)))
-                put(
-                    f"over = {self.joined('shift_down', 'x0', 'bits')}",
-                    f"x0 = {self.joined('keep_bits', 'x0', 'mask')}",
-                )
-                if not certain:
-                    put(f"most = {self.joined('join_bits', 'most', 'x0')}")
+                put("over = x0 >> bits", "x0 = x0 & mask", *([] if certain else ["most = most | x0"]))
                 for k, place in enumerate(places):
                     self.set(f"pending[at + {place}]", f"x{k}")
                 if ends is not None and self.packed:
@@ -149,7 +144,7 @@ class Limbs(Vertices):
                     with self.text.block_if(f"i < {ends}" if ends and lanes else ends or None):
                         self.add_to(f"result[{places[0]}]", "x0")
             self.set("pending[at + width + i]", "over")
-            put(f"more = {self.joined('join_bits', 'more', 'over')}")
+            put("more = more | over")
 
     def settle(self, number: str) -> None:
         """Carry between the limbs of a number, and take more of them until it fits."""

@@ -11,10 +11,7 @@ INDENT = "    "
 WIDTH = 110
 #: Codes that loops name, and functions that they may call.
 NAMES = "NO_TREND = -(2**63)\nNO_VALUE = NO_TREND + 1"
-PACKS = (
-    *("add", "all_bits", "any_set", "join_bits", "keep_bits", "larger", "load", "magnitude_bits", "put_between"),
-    *("raise_others", "shift_down", "spread", "store", "times"),
-)
+PACKS = (*("all_bits", "differs", "larger", "load", "put_between", "raise_others", "spread", "store", "times"),)
 PROVIDED = {*PACKS, "heed_stop", "index", "abs", "float", "len", "max", "min", "range"}
 
 

@@ -17,8 +17,6 @@ from trendweave.kernels.inputs import Selection
 from trendweave.kernels.loops.plan import LoopPlan, StoreKind
 from trendweave.kernels.loops.text import Text
 
-_OPERATORS = {"shift_down": ">>", "keep_bits": "&", "join_bits": "|"}
-
 
 class Numbers(StrEnum):
     """What vectors hold."""
@@ -113,7 +111,8 @@ class Vectors:
     def add_to(self, entry: str, value: str) -> None:
         """Add to a number or pack, of an array or in a local variable."""
         if self.packed:
-            self.set(entry, f"{'add' if self.shape.sums else 'larger'}({self.get(entry)}, {value})")
+            of_packs = "{} + {}" if self.shape.sums else "larger({}, {})"
+            self.set(entry, of_packs.format(self.get(entry), value))
         else:
             self.text.put(self.add(self.get(entry), value))
 
@@ -121,10 +120,6 @@ class Vectors:
     def place(entry: str) -> str:
         """An entry of an array as two arguments."""
         return entry.replace("[", ", ", 1).removesuffix("]")
-
-    def joined(self, function: str, *operands: str) -> str:
-        """What a function of packs, or the operator in its place, makes of two numbers or packs."""
-        return f"{function}({', '.join(operands)})" if self.packed else f" {_OPERATORS[function]} ".join(operands)
 
     def change(self, vector: str, operator: str, other: str, place: str) -> None:
         """A number becomes (=) that of another vector, or 0, or is changed by it (+=, -=)."""

@@ -37,23 +37,17 @@ class Vertices(Stores):
             self.sum_reads(reads, held, places)
             self.begin(q, begin)
             with self.text.block_if(None if certain or packed else f"x0 != {self.zero}"):
-                if packed and checked:
-                    put("most = join_bits(most, x0)")
-                elif packed and not certain:
+                if packed and not checked and not certain:
                     self.add_to("most", "x0")
-                elif not certain and self.arrays:
+                elif not packed and not certain and self.arrays:
                     put("found = True")
-                if checked and not packed:
-                    put("seen |= x0")
+                if checked:
+                    put("most = most | x0" if packed else "seen |= x0")
                 for k in counted:
                     self.add_value(q, k)
                 if checked:
-                    for k in range(1, shape.components):
-                        put(
-                            f"most_of_sums = join_bits(most_of_sums, magnitude_bits(x{k}))"
-                            if packed
-                            else f"seen |= x{k} ^ (x{k} >> 63)"
-                        )
+                    into = "most_of_sums = most_of_sums |" if packed else "seen |="
+                    put(*(f"{into} (x{k} ^ (x{k} >> 63))" for k in range(1, shape.components)))
                 self.end(places, ends)
                 if not self.arrays:
                     self.wait(q)
@@ -70,7 +64,7 @@ class Vertices(Stores):
                     with self.text.block(f"if abs(float(value{k})) * float(found) >= {LARGEST}"):
                         put("seen |= 1 << 62")
         elif packed and not certain:
-            put("found = any_set(add(most, nothing))")
+            put("found = differs(most, nothing)")
         with self.text.block_if(None if certain else "found != 0" if packed and checked else "found"):
             self.wait(q)
 

@@ -40,6 +40,7 @@ from trendweave.programs.program import (
     TimeCut,
 )
 from trendweave.programs.situated import InSituations, SituatedSteps
+from trendweave.programs.steps import select_rows, take_step
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.detection import Wishes
 from trendweave.programs.trends.program import TrendLists
@@ -274,13 +275,12 @@ class LaterStage:
             times = self.times(rows)
         if not rows.num_rows and not own:
             return (), NO_CARRY
-        low, high = self.steps.reads(before, watermark)
-        step = self.steps.step(_select(rows, (times >= low) & (times < high)), own, before, watermark)
+        step, waits = take_step(self.steps, rows, times, own, before, watermark)
         # All of them, as what is carried on may be made while they are.
         batches = list(step.batches)
         if watermark is None:
             return batches, NO_CARRY
-        rest = _select(rows, times >= self.steps.keeps_from(watermark))
+        rest = select_rows(rows, waits)
         return batches, {**step.carry, **({_WAITING: rest.combine_chunks()} if rest.num_rows else {})}
 
 
@@ -318,10 +318,6 @@ class ChainSteps(Steps):
             batches, own = stage.step(events, carry_of(carry, f"{number} "), before, watermark)
             kept |= name_carry(own, f"{number} ")
         return Step(batches, NO_CARRY if watermark is None else kept)
-
-
-def _select(rows: pa.Table, mask: np.ndarray) -> pa.Table:
-    return rows if mask.all() else rows.filter(pa.array(mask))
 
 
 @dataclass(frozen=True)

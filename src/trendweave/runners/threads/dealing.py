@@ -62,10 +62,9 @@ def count_parts(rows: int, cores: int) -> int:
     return max(1, min(rows // LEAST_ROWS, cores if rows < cores * _MANY_ROWS else 2 * cores))
 
 
-def cut_evenly(rows: int, parts: int, times: int = 1) -> list[tuple[int, int]]:
-    """First row and number of rows of parts that are about as large as each other, and large enough, or as many `times`
-    as large."""
-    parts = max(1, min(parts, rows // (times * LEAST_ROWS)))
+def cut_evenly(rows: int, parts: int) -> list[tuple[int, int]]:
+    """First row and number of rows of parts that are about as large as each other, and large enough."""
+    parts = max(1, min(parts, rows // LEAST_ROWS))
     borders = [rows * part // parts for part in range(parts + 1)]
     return [(low, high - low) for low, high in pairwise(borders)]
 

@@ -60,7 +60,7 @@ def compute_keys_in_threads(
     """
     found = _try(program, rows.num_rows, lambda run: run.compute_keys(run.slice(rows), keys, scope, in_parts))
     if found is not None:
-        return found.to_batches()
+        return found
     parts = program.partials() if in_parts else None
     return program.compute(rows, scope).batches if parts is None else parts.compute(rows, scope).to_batches()
 
@@ -72,17 +72,11 @@ def _try(program: Program, rows: int, work: Callable[[_Run], _Found]) -> _Found 
         return None
     pool = Pool(cores)
     try:
-        found = work(_Run(program, pool, cores))
-        if found is None:
-            pool.shutdown()
-        return found
+        return work(_Run(program, pool, cores))
     except TrendweaveError:
-        # One core tells what is wrong of all rows, not of a part.
+        return None  # one core tells what is wrong of all rows, not of a part
+    finally:
         pool.shutdown(cancel_futures=True)
-        return None
-    except BaseException:
-        pool.shutdown(cancel_futures=True)
-        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,45 +92,41 @@ class _Run:
         slices, dropped = prepare_slices(self.program, events, self.pool, self.cores)
         return self.compute(slices), dropped
 
-    def _parts(self, slices: list[pa.Table]) -> int:
-        return count_parts(sum(rows.num_rows for rows in slices), self.cores)
-
     def slice(self, rows: pa.Table) -> list[pa.Table]:
         """Prepared rows in as many slices as there are cores."""
         return [rows.slice(first, count) for first, count in cut_evenly(rows.num_rows, self.cores)]
 
+    def _deal(self, slices: list[pa.Table], keys: tuple[Path, ...] | None = None) -> Deal | None:
+        """How rows are dealt out: by some keys, or as suits; None where they are not."""
+        if self.program.split().why_not is not None:
+            return None
+        parts = count_parts(sum(rows.num_rows for rows in slices), self.cores)
+        if keys is not None:
+            return deal_keys(keys, slices, self.pool, parts)
+        return deal(self.program, slices, self.pool, self.cores, parts)
+
     def compute(self, slices: list[pa.Table]) -> Output:
         """Results of prepared rows."""
-        dealt = None
-        if self.program.split().why_not is None:
-            dealt = deal(self.program, slices, self.pool, self.cores, self._parts(slices))
+        dealt, merging = self._deal(slices), self.program.partials()
         if dealt is None:
-            self.pool.shutdown()
             return self.program.compute(pa.concat_tables(slices))
-        merging = self.program.partials()
-        if merging is None:
-            return self._show(dealt)
-        merged = merging.merge(self._compute_parts(dealt), EVERYTHING)
-        self.pool.shutdown()
-        return Output.of_table(merged)
+        return (
+            self._show(dealt)
+            if merging is None
+            else Output.of_table(merging.merge(self._find_parts(dealt), EVERYTHING))
+        )
 
     def compute_keys(
         self, slices: list[pa.Table], keys: tuple[Path, ...], scope: Scope, in_parts: bool
-    ) -> pa.Table | None:
+    ) -> list[pa.RecordBatch] | None:
         """Rows, or parts, of rows that are told apart by keys; None where all have the same."""
-        dealt = None if self.program.split().why_not else deal_keys(keys, slices, self.pool, self._parts(slices))
+        dealt = self._deal(slices, keys)
         if dealt is None:
-            self.pool.shutdown()
             return None
         dealt = replace(dealt, scope=scope)
-        found = self._compute_parts(dealt) if in_parts else None
-        if found is None:
-            batches = list(self._show(dealt).batches)
-            found = pa.Table.from_batches(batches) if batches else None
-        self.pool.shutdown()
-        return found
+        return self._find_parts(dealt).to_batches() if in_parts else list(self._show(dealt).batches)
 
-    def _compute_parts(self, dealt: Deal) -> pa.Table:
+    def _find_parts(self, dealt: Deal) -> pa.Table:
         """Parts of results, to be merged."""
 
         def compute(fetch: Callable[[], pa.Table]) -> tuple[Program, pa.Table]:
@@ -160,10 +150,8 @@ class _Run:
         arrange = self.program.arranging(dealt.by_time)
         if arrange is not None:
             computed = self.pool.map(lambda fetch: list(compute(fetch)[1].batches), dealt.parts)
-            batches = follow(computed, len(dealt.parts))
-            found_rows = [batch for part in batches for batch in part]
-            self.pool.shutdown()
-            return Output.of_table(arrange(pa.Table.from_batches(found_rows))) if found_rows else Output(iter(()))
+            batches = [batch for part in follow(computed, len(dealt.parts)) for batch in part]
+            return Output.of_table(arrange(pa.Table.from_batches(batches))) if batches else Output(iter(()))
         found = list(follow(self.pool.map(compute, dealt.parts), len(dealt.parts)))
         counts = [output.trends for _, output in found]
         known = [count for count in counts if count is not None]
@@ -176,9 +164,10 @@ class _Run:
         def following(output: Output) -> pa.RecordBatch | None:
             return next(output.batches, None)
 
+        pool = Pool(self.cores)  # those that began have another run by now
         try:
             waiting: deque[tuple[Program, Output, _Next]] = deque(
-                (one, output, self.pool.submit(following, output)) for one, output in found
+                (one, output, pool.submit(following, output)) for one, output in found
             )
             while waiting:
                 one, output, made = waiting.popleft()
@@ -186,10 +175,10 @@ class _Run:
                 if batch is None:
                     self.program.add_counts(one)
                     continue
-                waiting.append((one, output, self.pool.submit(following, output)))
+                waiting.append((one, output, pool.submit(following, output)))
                 yield batch
         finally:
-            self.pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def prepare_slices(program: Program, events: pa.Table, pool: Executor, parts: int) -> tuple[list[pa.Table], Dropped]:
