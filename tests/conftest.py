@@ -47,7 +47,7 @@ def pytest_configure() -> None:
     # A shell's background jobs ignore Ctrl-C, and then queries get no thread of their own: test them as at a terminal.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # Many small cases meet here: each kernel runs interpreted first, kept on disk or not, and soon compiled.
-    kernel.PATIENCE = 0.1
+    kernel.PATIENCE = 0.5
     # Loops that are written for a query meet fewer, and compile for longer than these interpret.
     run.PATIENCE = 5_000_000
     cache.is_kept = lambda *_: False  # type: ignore[assignment]

@@ -5,17 +5,27 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
 
-_JSON = (".json", ".jsonl", ".ndjson")
+FileKind: TypeAlias = Literal["parquet", "csv", "json", "arrow"]
+#: What files are by their endings.
+KINDS: dict[str, FileKind] = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
 COMMA = ","
 #: What separates columns of CSV where the header has no comma.
 _OTHER_SEPARATORS = (";", "\t", "|")
 _QUOTED = re.compile(r'"[^"]*"')
-_ENDINGS = ".parquet .csv .json .jsonl .ndjson .arrow .feather"
 
 
 def read_file(path: str | Path) -> pa.Table:
@@ -28,39 +38,39 @@ def read_file(path: str | Path) -> pa.Table:
         DataError: There is no such file, it cannot be read, or its kind is not known.
     """
     found = Path(path)
-    ending = found.suffix.lower()
+    kind = KINDS.get(found.suffix.lower())
     if found.is_dir():
         hint = "trendweave.EventStore.over(path), or on Spark trendweave.read(spark, path)"
         raise _refuse(f"{path} is a folder, and one file is read at once", hint)
     if not found.is_file():
         raise _refuse(f"there is no file {path}", "events are a table, or the path of a file")
     try:
-        if ending == ".parquet":
+        if kind == "parquet":
             import pyarrow.parquet
 
             return pyarrow.parquet.ParquetFile(found).read()
-        if ending == ".csv":
+        if kind == "csv":
             import pyarrow.csv
 
             # An empty cell is NULL, with quotes and without.
             options = pyarrow.csv.ConvertOptions(null_values=[""], strings_can_be_null=True)
             separated = pyarrow.csv.ParseOptions(delimiter=find_separator(found))
             return pyarrow.csv.read_csv(found, convert_options=options, parse_options=separated)
-        if ending in _JSON:
+        if kind == "json":
             import pyarrow.json
 
             return pyarrow.json.read_json(found)
-        if ending in (".arrow", ".feather"):
+        if kind == "arrow":
             import pyarrow.feather
 
             return pyarrow.feather.read_table(found)
     except (OSError, pa.ArrowException) as error:
         hint = "does its content match its suffix?"
-        if ending in _JSON and _begins_with(found, b"["):
+        if kind == "json" and _begins_with(found, b"["):
             hint = f"it is one array; JSON files have one object per line here: jq -c '.[]' {found.name} > lines.json"
         raise _refuse(f"{found.name} cannot be read: {error}", hint) from error
     raise _refuse(
-        f"the kind of {found.name} is not known by its ending", f"use one of {_ENDINGS}, or read it into a table"
+        f"the kind of {found.name} is not known by its ending", f"use one of {' '.join(KINDS)}, or read it into a table"
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import trendweave
-from trendweave.showing.fetching import MOST_ROWS, fetch
+from trendweave.showing.results import MOST_ROWS, fetch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

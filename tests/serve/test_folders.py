@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_files_of_events_are_listed(folder: Path) -> None:
-    assert list_files(folder) == ["a.csv", "deep/b.parquet", "inside.csv", "text.csv"]
+    assert list_files(folder) == ["a.csv", "deep/b.parquet", "inside.csv"]
     assert list_files(None) == []
 
 

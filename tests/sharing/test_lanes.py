@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trendweave
+from tests.kernels.forced import force_tier
 from tests.profiles import examples
 from tests.reference.query import STRATEGIES, text
 from tests.reference.workloads.bursty_streams import bursty_streams
@@ -154,8 +155,15 @@ def test_explained() -> None:
 
 
 @pytest.mark.parametrize("numbers", ["decimal", "float64"])
-def test_rows_are_those_of_each_query_alone(numbers: str) -> None:
-    assert_as_alone(VARIED, some_events(), numbers=numbers)
+@pytest.mark.parametrize("tier", ["Python's integers", "packs"])
+def test_rows_are_those_of_each_query_alone(tier: str, numbers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    force_tier(tier, monkeypatch)
+    assert_as_alone(VARIED, some_events(80), numbers=numbers)
+
+
+def test_rows_of_a_compiled_loop() -> None:
+    few = {name: VARIED[name] for name in ("falling", "undisturbed", "most")}
+    assert_as_alone(few, some_events(3_000), numbers="decimal")
 
 
 def test_large_numbers() -> None:

@@ -86,7 +86,7 @@ def make_cases(rng: np.random.Generator, scale: float) -> Iterator[Case]:
     x, k = codes(many, 500), codes(many, 8)
     values = rng.integers(-1000, 1000, many.tick.size)
     floats = rng.standard_normal(many.tick.size)
-    measured = [Aggregate("sum", 1, values), Aggregate("avg", 1, floats), Aggregate("max", 1, values, values % 7 != 0)]
+    measured = [Aggregate("sum", 1, values), Aggregate("sum", 1, floats), Aggregate("max", 1, values, values % 7 != 0)]
     rising = [Condition((Comparison(x, "<", x),))]
     for numbers in ("exact", "float64"):
         yield Case(f"one comparison, {numbers}", many, ONE, rising, measured, numbers)

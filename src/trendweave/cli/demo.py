@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -85,17 +86,19 @@ def run_demo(console: Console, *, on_spark: bool, picture: Path) -> None:
     console.print()
     flights = flights_of_new_york()
     _compile(console, flights)
-    with _spark(console) if on_spark else _in_process() as timed:
+    with _spark(console) if on_spark else nullcontext(_run_here) as timed:
         result, elapsed = timed(delays, flights, "decimal")
         _show(console, result, f"{flights.num_rows:,} events", elapsed)
         _chart(console, result)
         write_picture(picture, draw_delays(result), _TITLE, f"{_NOTE.strip()}\n\n{delays.source}")
         console.print(f"\nThe picture is in [bold]{escape(str(picture))}[/bold]; a browser shows it.\n", soft_wrap=True)
-        _speed(console, timed, _LARGE)
+        with console.status("making the events"):
+            transactions = stock(_LARGE, seed=7, companies=1_000)
+        _speed(console, timed, transactions)
     console.print()
-    _show_operators(console, _LARGE)
+    _show_operators(console, transactions)
     console.print()
-    _show_store(console, _LARGE)
+    _show_store(console, transactions)
     console.print(f"\nCompiling took {seconds_of_compiling():,.0f} s of all this, once per machine.", highlight=False)
 
 
@@ -140,13 +143,12 @@ def _chart(console: Console, result: pa.Table) -> None:
     console.print("     " + "".join(f"{day.day:>2}  " for day in days), highlight=False)
 
 
-def _speed(console: Console, timed: Timed, events: int) -> None:
+def _speed(console: Console, timed: Timed, transactions: pa.Table) -> None:
+    events = transactions.num_rows
     falling = query(FALLING.strip())
     console.rule("[bold]And on a large stream")
     console.print(f"Prices that keep falling, in {events:,} generated transactions of 1,000 companies:\n")
     console.print(escape(str(falling)), highlight=False)
-    with console.status("making the events"):
-        transactions = stock(events, seed=7, companies=1_000)
     result, elapsed = timed(falling, transactions, "log2")
     most = math.floor(pc.max(result.column("trends")).as_py())
     console.print(
@@ -156,20 +158,16 @@ def _speed(console: Console, timed: Timed, events: int) -> None:
     )
 
 
-def _show_operators(console: Console, events: int) -> None:
+def _show_operators(console: Console, transactions: pa.Table) -> None:
     """A chain of operators and its rows, and how fast one is on many events."""
     console.rule("[bold]And with operators")
     late = operators.pipe(_LATE)
     console.print("Two hours in which late departures of an airport were later than two hours on average:\n")
     console.print(escape(_LATE.strip()), highlight=False)
     print_table(console, late.run(sample_flights()))
-    moving = operators.pipe(_MOVING)
-    with console.status("making the events"):
-        transactions = stock(events, seed=7, companies=1_000)
+    moving, events = operators.pipe(_MOVING), transactions.num_rows
     moving.run(transactions.slice(0, 5_000))  # kernels are loaded
-    begun = perf_counter()
-    rows = moving.run(transactions)
-    elapsed = perf_counter() - begun
+    rows, elapsed = _timed(lambda: moving.run(transactions))
     console.print(f"\n{escape(str(moving))}", highlight=False, soft_wrap=True)
     console.print(
         f"{events:,} events of 1,000 companies, the last hundred of each after every one, in {elapsed:,.2f} s: "
@@ -178,14 +176,15 @@ def _show_operators(console: Console, events: int) -> None:
     )
 
 
-def _show_store(console: Console, events: int) -> None:
+def _show_store(console: Console, transactions: pa.Table) -> None:
     """The same questions asked of a stored month, with and without its index."""
     console.rule("[bold]And of a stored month")
     with TemporaryDirectory() as folder:
         with console.status("storing the events and indexing them"):
-            store, highest = _store(folder, events)
+            store, highest = _store(folder, transactions)
         console.print(
-            f"{events:,} transactions of January 2024 in Parquet files, with an index on the price beside them."
+            f"{transactions.num_rows:,} transactions of January 2024 in Parquet files, with an index on the price "
+            "beside them."
         )
         falls = query(_FROM_THE_TOP.strip().format(highest))
         console.print("Prices that fall after one of the highest of the month:\n")
@@ -200,8 +199,8 @@ def _show_store(console: Console, events: int) -> None:
         )
 
 
-def _store(folder: str, events: int) -> tuple[EventStore, float]:
-    table = stock(events, seed=7, companies=1_000)
+def _store(folder: str, table: pa.Table) -> tuple[EventStore, float]:
+    events = table.num_rows
     begin = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
     times = pa.array(begin + np.arange(events) * (_MONTH // events), pa.timestamp("us", "UTC"))
     table = table.set_column(table.schema.get_field_index("time"), "time", times)
@@ -214,9 +213,8 @@ def _compare(console: Console, what: str, ask: Callable[..., pa.Table]) -> None:
     ask("replay")  # kernels are loaded
     seconds, rows = {}, set()
     for using in ("replay", "index"):
-        begun = perf_counter()
-        rows.add(ask(using).num_rows)
-        seconds[using] = perf_counter() - begun
+        found, seconds[using] = _timed(partial(ask, using))
+        rows.add(found.num_rows)
     assert len(rows) == 1, "an index changes no answer"
     ratio = seconds["replay"] / seconds["index"]
     console.print(
@@ -226,14 +224,13 @@ def _compare(console: Console, what: str, ask: Callable[..., pa.Table]) -> None:
     )
 
 
-@contextmanager
-def _in_process() -> Iterator[Timed]:
-    def timed(asked: Query, events: pa.Table, numbers: Numbers) -> tuple[pa.Table, float]:
-        begun = perf_counter()
-        result = asked.run(events, numbers=numbers)
-        return result, perf_counter() - begun
+def _timed(ask: Callable[[], pa.Table]) -> tuple[pa.Table, float]:
+    begun = perf_counter()
+    return ask(), perf_counter() - begun
 
-    yield timed
+
+def _run_here(asked: Query, events: pa.Table, numbers: Numbers) -> tuple[pa.Table, float]:
+    return _timed(lambda: asked.run(events, numbers=numbers))
 
 
 @contextmanager
@@ -251,11 +248,11 @@ def _spark(console: Console) -> Iterator[Timed]:
         def timed(asked: Query, events: pa.Table, numbers: Numbers) -> tuple[pa.Table, float]:
             path = Path(folder) / f"{events.num_rows}.parquet"
             pq.write_table(events, path)
-            begun = perf_counter()
-            frame = spark_files.read_events(spark, *spark_files.choose_files([str(path)], local=True))
+            kind, paths = spark_files.choose_files([str(path)], local=True)
             with spark_session.explain_spark_errors():
-                result = collect_arrow(asked.run(frame, numbers=numbers))
-            return result, perf_counter() - begun
+                return _timed(
+                    lambda: collect_arrow(asked.run(spark_files.read_events(spark, kind, paths), numbers=numbers))
+                )
 
         # The first query of a session starts Python workers, which load the kernels; that is not what is timed.
         timed(query(DELAYS), flights_of_new_york(), "decimal")

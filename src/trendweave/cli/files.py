@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import pyarrow as pa
 
 from trendweave.cli.tables import write_lists_as_text
 from trendweave.errors import DataError, Problem
 from trendweave.pictures.times import write_far_times
-from trendweave.table_files import read_file
-
-FileKind = Literal["parquet", "csv", "json", "arrow"]
-_KINDS: dict[str, FileKind] = {
-    ".parquet": "parquet",
-    ".csv": "csv",
-    ".json": "json",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-}
+from trendweave.table_files import KINDS, FileKind, read_columns_of_file, read_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +27,9 @@ class EventFiles:
 def find_kind(path: str | Path) -> FileKind:
     """Find the kind of a file by its ending."""
     ending = Path(path).suffix.lower()
-    if ending not in _KINDS:
-        raise table_error(f"the kind of {Path(path).name} is not known by its ending", f"use one of {' '.join(_KINDS)}")
-    return _KINDS[ending]
+    if ending not in KINDS:
+        raise table_error(f"the kind of {Path(path).name} is not known by its ending", f"use one of {' '.join(KINDS)}")
+    return KINDS[ending]
 
 
 def is_elsewhere(path: str) -> bool:
@@ -94,24 +81,12 @@ def _is_hidden(path: Path) -> bool:
 
 def read_schema(path: Path) -> pa.Schema:
     """The columns of a file, or of the files of a folder; only what has to be read for that is read."""
-    import pyarrow.parquet as pq
-
-    found = find_files([str(path)])
-    if found.kind != "parquet":
-        return read_tables(found).schema
-    schemas = []
-    for file in _check_plain(found):
-        with explain_unreadable(file):
-            schemas.append(pq.read_schema(file))
-    with _explain_mismatch():
-        return pa.unify_schemas(schemas, promote_options="permissive")
+    return _put_together(find_files([str(path)]), read_columns_of_file).schema
 
 
 def read_tables(found: EventFiles) -> pa.Table:
     """All rows; a column that only some files have is NULL in the others."""
-    tables = [read_file(path) for path in _check_plain(found)]
-    with _explain_mismatch():
-        return pa.concat_tables(tables, promote_options="permissive")
+    return _put_together(found, read_file)
 
 
 def read_table(path: Path) -> pa.Table:
@@ -119,28 +94,14 @@ def read_table(path: Path) -> pa.Table:
     return read_tables(find_files([str(path)]))
 
 
-def _check_plain(found: EventFiles) -> tuple[Path, ...]:
+def _put_together(found: EventFiles, read: Callable[[Path], pa.Table]) -> pa.Table:
     for path in found.paths:
         if path.is_dir():
             message = f"{path.name} has folders named key=value, which only Spark reads as columns"
             raise table_error(message, "use --runner spark, or name the files themselves")
-    return found.paths
-
-
-@contextmanager
-def explain_unreadable(path: Path) -> Iterator[None]:
-    """Turns what goes wrong while a file is read into our own error."""
+    tables = [read(path) for path in found.paths]
     try:
-        yield
-    except (OSError, pa.ArrowException) as error:
-        hint = "does it exist, and does its content match its suffix?"
-        raise table_error(f"{path.name} cannot be read: {error}", hint) from error
-
-
-@contextmanager
-def _explain_mismatch() -> Iterator[None]:
-    try:
-        yield
+        return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
         raise table_error(f"the files do not go together: {error}", "give a column one type in all of them") from error
 
@@ -175,7 +136,7 @@ def check_folder(out: str, by_spark: bool = True) -> FileKind:
 
 def ending_of(kind: FileKind) -> str:
     """How files of a kind end."""
-    return next(ending for ending, known in _KINDS.items() if known == kind)
+    return next(ending for ending, known in KINDS.items() if known == kind)
 
 
 def make_folder(path: Path) -> None:

@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import zip_longest
 from statistics import median
-from typing import Any, Protocol, TextIO
+from typing import IO, Any
 
 import pyarrow as pa
 from rich.console import Console, Group, RenderableType
@@ -33,7 +34,7 @@ READ, SOURCE, ROWS = f"{METRICS}_read", f"{METRICS}_source", f"{METRICS}_rows"
 #: Queries whose rows are counted one by one; beyond, Spark would count more than it computes.
 MOST_COUNTED = 100
 
-_KEPT_DURATIONS = 100
+_KEPT_BATCHES = 100
 _KEPT_ROWS = 1_000
 _LINES_OF_COUNTS = 12
 #: Of a table of queries, besides the queries.
@@ -45,25 +46,30 @@ def rows_of(number: int) -> str:
     return f"rows_{number}"
 
 
-@dataclass(frozen=True, slots=True)
-class MicroBatch:
-    """One micro-batch. `watermark` is None before any event; `seconds` is how long the micro-batch took;
-    `rows_of_each` are the rows of each query, where there are many."""
+@dataclass(slots=True, kw_only=True)
+class Numbers:
+    """What is added up over micro-batches; `rows_of_each` are the rows of each query, where there are many."""
 
-    events: int
+    events: int = 0
+    rows: int = 0
+    late: int = 0
+    no_time: int = 0
+    no_type: int = 0
+    other_type: int = 0
+    unreadable: int = 0
+    rows_of_each: tuple[int, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class MicroBatch(Numbers):
+    """One micro-batch. `watermark` is None before any event; `seconds` is how long the micro-batch took."""
+
     per_second: float
     seconds: float
     watermark: datetime | None
-    rows: int
-    late: int
-    no_time: int
-    no_type: int
-    other_type: int
-    unreadable: int
     state_rows: int
     state_on_disk: int
     state_in_memory: int
-    rows_of_each: tuple[int, ...] = ()
 
     @classmethod
     def read(cls, progress: Mapping[str, Any]) -> MicroBatch | None:
@@ -109,47 +115,34 @@ def _read_watermark(text: str | None) -> datetime | None:
     return found if found is not None and found.timestamp() > 0 else None
 
 
-@dataclass(slots=True)
-class Counts:
-    """Sums over the micro-batches since the stream was started, and what the last one said."""
+@dataclass(slots=True, kw_only=True)
+class Counts(Numbers):
+    """Sums over the micro-batches since the stream was started, and what the latest ones said."""
 
     batches: int = 0
-    events: int = 0
-    rows: int = 0
-    late: int = 0
-    no_time: int = 0
-    no_type: int = 0
-    other_type: int = 0
-    unreadable: int = 0
     per_second: float = 0.0
     watermark: datetime | None = None
-    last: MicroBatch | None = None
-    durations: deque[float] = field(default_factory=lambda: deque(maxlen=_KEPT_DURATIONS))
-    rows_of_each: list[int] = field(default_factory=list)
-    latest_rows: deque[tuple[int, ...]] = field(default_factory=lambda: deque(maxlen=_KEPT_DURATIONS))
+    latest: deque[MicroBatch] = field(default_factory=lambda: deque(maxlen=_KEPT_BATCHES))
 
     def add(self, batch: MicroBatch) -> None:
         """Add one micro-batch."""
         self.batches += 1
         for name in ("events", "rows", "late", "no_time", "no_type", "other_type", "unreadable"):
             setattr(self, name, getattr(self, name) + getattr(batch, name))
+        pairs = zip_longest(self.rows_of_each, batch.rows_of_each, fillvalue=0)
+        self.rows_of_each = tuple(before + more for before, more in pairs)
         if batch.events:
             self.per_second = batch.per_second
         self.watermark = batch.watermark or self.watermark
-        self.last = batch
-        self.durations.append(batch.seconds)
-        self.latest_rows.append(batch.rows_of_each)
-        before = self.rows_of_each or [0] * len(batch.rows_of_each)
-        if batch.rows_of_each:
-            self.rows_of_each = [a + b for a, b in zip(before, batch.rows_of_each, strict=True)]
+        self.latest.append(batch)
 
     def describe_queries(self, names: Sequence[str]) -> list[tuple[str, int, float]]:
         """Per query that gave rows: its name, how many they were, and how many per second of late; those with most
         rows first."""
-        seconds = sum(self.durations) or 1.0
+        seconds = sum(batch.seconds for batch in self.latest) or 1.0
         found = []
         for number, (name, rows) in enumerate(zip(names, self.rows_of_each, strict=False)):
-            of_late = sum(batch[number] for batch in self.latest_rows if batch)
+            of_late = sum(batch.rows_of_each[number] for batch in self.latest if batch.rows_of_each)
             found.append((name, rows, of_late / seconds))
         return sorted((one for one in found if one[1]), key=lambda one: -one[1])
 
@@ -162,12 +155,12 @@ class Counts:
             ("late", f"{self.late:,} dropped"),
             ("dropped", self._describe_dropped()),
         ]
-        if self.last is not None:
-            sizes = self.last.state_on_disk, self.last.state_in_memory
-            held = f"{bytes_text(sizes[0])} on disk, {bytes_text(sizes[1])} in memory"
-            lines.append(("state", f"{self.last.state_rows:,} rows, {held}"))
-            took = f"last {self.last.seconds:,.1f} s, median {median(self.durations):,.1f} s"
-            lines.append(("batches", f"{self.batches:,}, {took}, slowest {max(self.durations):,.1f} s"))
+        if self.latest:
+            last, seconds = self.latest[-1], [batch.seconds for batch in self.latest]
+            held = f"{bytes_text(last.state_on_disk)} on disk, {bytes_text(last.state_in_memory)} in memory"
+            lines.append(("state", f"{last.state_rows:,} rows, {held}"))
+            took = f"last {last.seconds:,.1f} s, median {median(seconds):,.1f} s, slowest {max(seconds):,.1f} s"
+            lines.append(("batches", f"{self.batches:,}, {took}"))
         return lines
 
     def _write_watermark(self, time_is_number: bool) -> str:
@@ -189,26 +182,12 @@ def _write_rate(rate: float) -> str:
     return f"{rate:,.1f}" if rate >= 10 else f"{rate:.2g}"
 
 
-class View(Protocol):
-    """Where a stream is seen. Rows come from another thread than the rest."""
-
-    def show_rows(self, table: pa.Table) -> None:
-        """Show rows of a micro-batch."""
-
-    def show_progress(self, batch: MicroBatch) -> None:
-        """Add what Spark says about a micro-batch."""
-
-    def announce_stop(self) -> None:
-        """Say that the stream was asked to stop."""
-
-    def close(self) -> None:
-        """Show the last state, and nothing after it."""
-
-
 class LinesView:
-    """For programs: each row a JSON object on a line, and the counts at the end, elsewhere."""
+    """For programs: each row a JSON object on a line, and the counts at the end, elsewhere.
 
-    def __init__(self, out: TextIO, errors: Console, answers: Answers, time_is_number: bool) -> None:
+    Rows come from another thread than the rest."""
+
+    def __init__(self, out: IO[str], errors: Console, answers: Answers, time_is_number: bool) -> None:
         self._out, self._errors, self._answers, self._time_is_number = out, errors, answers, time_is_number
         self._counts = Counts()
 
@@ -236,13 +215,13 @@ class LinesView:
         self._errors.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-class LiveView:
+class LiveView(LinesView):
     """For people at a terminal: counts, and below them the latest rows. `answers` tells rows apart, so that an early
     row of a window gives way to the next one, and whose they are."""
 
     def __init__(self, console: Console, title: str, answers: Answers, time_is_number: bool) -> None:
-        self._console, self._title, self._answers, self._time_is_number = console, title, answers, time_is_number
-        self._counts = Counts()
+        super().__init__(console.file, console, answers, time_is_number)
+        self._console, self._title = console, title
         self._latest: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._schema: pa.Schema | None = None
         self._state = "starting"

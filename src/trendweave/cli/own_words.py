@@ -5,20 +5,24 @@ from __future__ import annotations
 import logging
 import re
 import shlex
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from rich.console import Console
 from rich.logging import RichHandler
 
+from trendweave import Options
+from trendweave.cli.options import EventOptions, RuleOptions
 from trendweave.consoles import make_console
 from trendweave.errors import Problem, TrendweaveError
 
 #: Arguments that are options of a command. All are called the same, with - for _.
-_OPTIONS = (
-    *("numbers", "device", "time", "type", "time_unit", "time_format", "order_by", "exchange", "sharing", "memory"),
-    *("max_trends", "max_rows", "max_work", "watermark", "early", "buckets", "between", "using", "within", "slide"),
-    "rule_columns",
-)
+_FIELDS = {field.name for options in (EventOptions, RuleOptions) for field in fields(options)}
+_OPTIONS = {
+    *(_FIELDS & set(Options.__annotations__)),
+    *("time", "type", "watermark", "early", "buckets"),
+    "within",
+    "slide",
+}
 #: Arguments that only settings of Spark stand for.
 _SETTINGS = {
     "chunks": "chunks",
@@ -43,7 +47,7 @@ _MISSING, _NEAR = re.compile(r"there is no (?P<role>time|type) column "), re.com
 _VALUE = r"""(?:"[^"]*"|'[^']*'|\([^)]*\)|\w[\w.]*)"""
 _GIVEN = re.compile(rf"(?<![\w.\-=])(?P<name>[a-z_]+)=(?P<values>{_VALUE}(?: or {_VALUE}(?!=))*)?")
 #: Names that are no words of English, where they stand alone.
-_WORDS = "max_trends|max_rows|max_work|time_unit|time_format|order_by|rows_at_once|max_rows_of_a_key"
+_WORDS = "|".join(name for name in (*_OPTIONS, *_SETTINGS) if "_" in name)
 _NAMED = re.compile(rf"(?<![\w.\-])(?P<name>{_WORDS})(?![\w=])")
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from trendweave import EventStore, Options
-    from trendweave.cli.files import FileKind
     from trendweave.operators import Chain, Operator
+    from trendweave.table_files import FileKind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,14 +225,12 @@ class Run(Running, RuleOptions):
 
             plot(rows, asked, numbers=self.numbers).save(path)
             return
-        from trendweave.pictures import TimeLine, draw_time_line, draw_trends
+        from trendweave.pictures import draw_time_line, draw_trends
+        from trendweave.showing import time_line_of
 
         plan = asked.plan
         if isinstance(plan, IntervalPlan):
-            keys = plan.key_names
-            if plan.returns != "situations":
-                keys = tuple(output.name for output in plan.outputs if output.function is None)
-            page = draw_time_line(TimeLine(plan.text, plan.returns, plan.names, keys), rows)
+            page = draw_time_line(time_line_of(plan), rows)
         else:
             page = draw_trends(rows, str(asked))
         path.write_text(page, encoding="utf-8")

@@ -17,12 +17,12 @@ from pyspark.sql.types import ArrayType
 
 from trendweave import ParquetEvents, Query, Workload, read
 from trendweave.cli.failure import Failure
-from trendweave.cli.files import FileKind, explain_unreadable, find_files, find_kind, is_elsewhere, table_error
+from trendweave.cli.files import find_files, find_kind, is_elsewhere, table_error
 from trendweave.cli.spark_session import explain_spark_errors, find_plain_message, is_local, session
 from trendweave.errors import DataError
 from trendweave.rows.given_times.result_times import check_result_times
 from trendweave.runners.spark.versions import collect_arrow
-from trendweave.table_files import COMMA, choose_separator, find_separator
+from trendweave.table_files import COMMA, FileKind, choose_separator, find_separator
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,8 +66,11 @@ def _check_headers(paths: Sequence[Path]) -> None:
     headers: dict[bytes, Path] = {}
     for path in paths:
         if path.is_file():
-            with explain_unreadable(path), path.open("rb") as file:
-                headers.setdefault(file.readline().strip(), path)
+            try:
+                with path.open("rb") as file:
+                    headers.setdefault(file.readline().strip(), path)
+            except OSError as error:
+                raise table_error(f"{path.name} cannot be read: {error}", "may it be read?") from error
     if len(headers) > 1:
         shown = ", ".join(sorted(path.name for path in headers.values()))
         raise table_error(

@@ -31,7 +31,7 @@ from trendweave import Options, Workload
 from trendweave.cli.answers import QUERY, Answers, describe_answers
 from trendweave.cli.failure import Failure
 from trendweave.cli.files import is_elsewhere, table_error
-from trendweave.cli.live_view import METRICS, MOST_COUNTED, ROWS, SOURCE, LinesView, LiveView, MicroBatch, View, rows_of
+from trendweave.cli.live_view import METRICS, MOST_COUNTED, ROWS, SOURCE, LinesView, LiveView, MicroBatch, rows_of
 from trendweave.cli.options import Asked
 from trendweave.cli.spark_files import escape_path, find_csv_options, find_hint, write_lists_as_json
 from trendweave.cli.spark_session import (
@@ -78,7 +78,7 @@ class Streaming:
 
     _query: StreamingQuery
     _answers: Answers
-    _view: View
+    _view: LinesView
 
     def __init__(self, given: Stream, asked: Asked) -> None:
         self.given, self._asked = given, asked

@@ -21,7 +21,7 @@ from trendweave.pictures.frames import (
     make_empty,
     thin_out,
 )
-from trendweave.pictures.picture import FONT, Picture, write_file
+from trendweave.pictures.picture import Picture, frame_page, write_file
 from trendweave.pictures.shapes import COLOURS, dot, path, quote
 
 _HEIGHT, _RIGHT, _BOTTOM = 420, 24, 58
@@ -103,13 +103,7 @@ def write_picture(file: Path, svg: str, title: str, note: str = "") -> None:
     Raises:
         DataError: The file cannot be written.
     """
-    page = (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n<title>{quote(title)}</title>\n'
-        f"<style>:root {{ color-scheme: light dark; }} body {{ font-family: {FONT}; max-width: 960px; "
-        "margin: 24px auto; padding: 0 16px; } @media (prefers-color-scheme: dark) { body { background: #16191d; } } "
-        f"pre {{ font-size: 13px; white-space: pre-wrap; }}</style>\n</head>\n<body>\n{svg}\n<pre>{quote(note)}</pre>\n"
-        "</body>\n</html>\n"
-    )
+    page = frame_page(title, f"{svg}\n<pre>{quote(note)}</pre>\n")
     write_file(file, (svg + "\n" if file.suffix.lower() == ".svg" else page).encode())
 
 

@@ -187,9 +187,14 @@ def write_page(
     """
     drawn = "\n".join(one._write(theme, alone=False) for one in pictures)
     below = f"<pre>{highlight_query(note)}</pre>\n" if note else ""
+    return frame_page(title, f"{above}{drawn}\n{below}", theme)
+
+
+def frame_page(title: str, body: str, theme: ThemeName = "auto") -> str:
+    """Write HTML as a page that needs nothing from elsewhere."""
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n<title>{quote(title)}</title>\n'
-        f"<style>{_write_page_style(theme)}</style>\n</head>\n<body>\n{above}{drawn}\n{below}</body>\n</html>\n"
+        f"<style>{_write_page_style(theme)}</style>\n</head>\n<body>\n{body}</body>\n</html>\n"
     )
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.kernels.intervals import RUNNING
+from trendweave.kernels.numbering import list_ranges
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Path
 from trendweave.results.types import length_type
@@ -187,5 +188,4 @@ def count_ranges(first: np.ndarray, last: np.ndarray, group: np.ndarray) -> tupl
     # Between two changes the number stays the same; at the end of a group it is 0.
     here = np.flatnonzero(level[:-1] > 0) if level.size else np.empty(0, np.int64)
     lengths = at[here + 1] - at[here]
-    windows = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths - at[here], lengths)
-    return windows, np.repeat(of[here], lengths), np.repeat(level[here], lengths)
+    return list_ranges(at[here], lengths), np.repeat(of[here], lengths), np.repeat(level[here], lengths)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from trendweave.kernels.numbering import list_ranges
 from trendweave.rows.encoded import EncodedRows
 
 
@@ -56,10 +57,7 @@ def take_lists(starts: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.n
         The places of what they hold, and where each begins then.
     """
     lengths = np.diff(starts)[chosen]
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if ends.size else 0
-    places = np.arange(total) + np.repeat(starts[chosen] - (ends - lengths), lengths)
-    return places, np.concatenate([[0], ends]).astype(np.int64)
+    return list_ranges(starts[chosen], lengths), np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def join_trends(parts: Sequence[ShownTrends]) -> ShownTrends:

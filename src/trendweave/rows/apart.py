@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.numbering import list_ranges
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow
 from trendweave.planning.preparation import Preparation
 from trendweave.rows.codes import key_codes
@@ -60,9 +61,8 @@ def copy_into_windows(
     if int(copies.sum()) > MAX_COPIES:
         message = f"NOTs are evaluated per window, so {table.num_rows:,} events would be copied {copies.sum():,} times"
         raise ExecutionError([Problem("TW406", message, "let windows overlap less, or leave one of the NOTs out")])
-    row = np.repeat(every, copies)
-    within = np.arange(row.size) - np.repeat(np.cumsum(copies) - copies, copies)
-    return table.take(pa.array(row)).append_column(APART, pa.array(numbers.keys(first[row] + within)))
+    apart = numbers.keys(list_ranges(first, copies))
+    return table.take(pa.array(np.repeat(every, copies))).append_column(APART, pa.array(apart))
 
 
 def _number_groups(plan: Plan, preparation: Preparation, table: pa.Table) -> np.ndarray:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.numbering import list_ranges
 from trendweave.kernels.sorting import stable_order
 from trendweave.rows.segments import Segments
 
@@ -81,8 +82,7 @@ def find_choices(rows: np.ndarray, events: np.ndarray, value: np.ndarray, moment
     last[earlier] = np.minimum(last[earlier], first[later])
     lengths = np.maximum(last - first, 0)
     check_copies(int(lengths.sum()) + missing * rows.size, events.size)
-    total = int(lengths.sum())
-    row = np.arange(total) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
+    row = list_ranges(first, lengths)
     event = np.repeat(events, lengths)
     if missing:
         row = np.concatenate([np.arange(rows.size), row])
@@ -113,9 +113,9 @@ def combine(rows: int, choices: list[Choices]) -> tuple[np.ndarray, np.ndarray]:
     chosen = np.empty((rows, 0), np.int64)
     for choice, count in zip(choices, counts, strict=True):
         repeats = count[row]
-        within = np.arange(int(repeats.sum())) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+        event = choice.events[list_ranges(choice.starts[row], repeats)]
         row, chosen = np.repeat(row, repeats), np.repeat(chosen, repeats, axis=0)
-        chosen = np.concatenate([chosen, choice.events[choice.starts[row] + within][:, None]], axis=1)
+        chosen = np.concatenate([chosen, event[:, None]], axis=1)
     return row, chosen
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.numbering import list_ranges
 from trendweave.kernels.sorting import stable_order
 from trendweave.rows.codes import first_of_each, present_codes
 
@@ -224,8 +225,7 @@ def _list_ranges(
         message = f"{variable} has a key of its own, so {others:,} other events would be copied {total:,} times"
         hint = "use the key for all events, smaller windows, or filter the events that do not have it"
         raise ExecutionError([Problem("TW406", message, hint)])
-    within = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.repeat(child, sizes), np.repeat(low, sizes) + within
+    return np.repeat(child, sizes), list_ranges(low, sizes)
 
 
 def take_segments(segments: Segments, first: int, end: int) -> Segments:

@@ -204,27 +204,22 @@ class Lane:
             self._taken += 1
         finally:
             self._queue.remove(ticket)
+        worker: WorkerProcess | None = None
         try:
-            async with aclosing(self._run_now(job)) as messages:
-                async for message in messages:
-                    yield message
-        finally:
-            self._taken -= 1
-
-    async def _run_now(self, job: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
-        worker = await self._take()
-        self._running.add(worker)
-        try:
+            worker = await self._take()
+            self._running.add(worker)
             async with aclosing(worker.ask(job, self._seconds)) as messages:
                 async for message in messages:
                     yield message
         finally:
-            self._running.discard(worker)
-            if worker.can_go_on and len(self._idle) < self._kept and not self._is_closed:
-                self._idle.append(worker)
-            else:
-                # Shielded: a page that is closed cancels this, and must not leave a process behind.
-                await asyncio.shield(worker.end())
+            self._taken -= 1
+            if worker is not None:
+                self._running.discard(worker)
+                if worker.can_go_on and len(self._idle) < self._kept and not self._is_closed:
+                    self._idle.append(worker)
+                else:
+                    # Shielded: a page that is closed cancels this, and must not leave a process behind.
+                    await asyncio.shield(worker.end())
 
     async def _take(self) -> WorkerProcess:
         while self._idle:

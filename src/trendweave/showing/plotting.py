@@ -34,8 +34,7 @@ from trendweave.pictures.windows import WindowChart, has_moments, make_window_ch
 from trendweave.planning import IntervalPlan, Plan, SituatedPlan
 from trendweave.planning.show.template_picture import make_template
 from trendweave.queries import Query
-from trendweave.showing.columns import choose_columns, find_text_counts, holds_logarithms
-from trendweave.showing.fetching import MOST_ROWS, fetch
+from trendweave.showing.results import MOST_ROWS, choose_columns, fetch, find_text_counts, holds_logarithms
 from trendweave.workload import Workload
 
 if TYPE_CHECKING:

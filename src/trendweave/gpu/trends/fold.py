@@ -17,6 +17,7 @@ from trendweave.gpu.trends.written import write_fold
 from trendweave.kernels import Rows, Template
 from trendweave.kernels.aggregates.blocks import Blocks
 from trendweave.kernels.loops.fold import plan_fold
+from trendweave.kernels.numbering import list_ranges
 
 #: Rows of a piece, and pieces of a product.
 PIECE_ROWS = 1024
@@ -93,7 +94,7 @@ def cut_pieces(rows: Rows, blocks: Blocks) -> np.ndarray:
     edges = np.unique(np.concatenate([blocks.row_start, blocks.row_end]))
     long = np.flatnonzero(np.diff(edges) > PIECE_ROWS)
     counts = (edges[long + 1] - edges[long] - 1) // PIECE_ROWS
-    number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+    number = list_ranges(np.ones_like(counts), counts)
     inside = np.repeat(edges[long], counts) + number * PIECE_ROWS
     last = np.minimum(inside + PIECE_ROWS, np.repeat(edges[long + 1], counts))
     waiting, found = inside, [edges]

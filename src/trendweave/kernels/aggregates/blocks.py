@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.inputs import Rows
+from trendweave.kernels.numbering import list_ranges
 
 FEW_ROWS = 32  # of a segment whose windows are all in one block
 
@@ -87,8 +88,7 @@ def _count_up(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray
     if counts.max(initial=0) <= 1:
         entry = np.flatnonzero(counts)
         return entry, low[entry]
-    entry = np.repeat(np.arange(low.size), counts)
-    return entry, (low + counts - np.cumsum(counts))[entry] + np.arange(entry.size)
+    return np.repeat(np.arange(low.size), counts), list_ranges(low, counts)
 
 
 def narrow_blocks(blocks: Blocks, rows: Rows, most_lanes: int) -> Blocks:
@@ -109,7 +109,8 @@ def find_first(column: np.ndarray, low: np.ndarray, high: np.ndarray, wanted: np
     last, step = low - 1, 1 << int((high - low).max(initial=0)).bit_length()  # the last row that is known to be below
     while step := step >> 1:
         further = last + step
-        below = (further < high) & (column[np.minimum(further, column.size - 1)] < wanted)
+        below = column.take(further, mode="clip") < wanted
+        below &= further < high
         last = np.where(below, further, last)
     return last + 1
 

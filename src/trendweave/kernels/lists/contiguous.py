@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from trendweave.kernels.lists.folds import Fold, FoldText, LoadedLoop, cells_at, load_loop
+from trendweave.kernels.lists.folds import Fold, FoldText, Loop, cells_at
 from trendweave.kernels.loops.text import Text
 
 #: Larger than every row: no end can be reached.
@@ -82,7 +82,7 @@ def _rows_back(text: Text, automaton: Automaton, beyond: str, fresh: list[str]) 
 
 
 @lru_cache(64)
-def write_count(automaton: Automaton, prunes: bool) -> LoadedLoop:
+def write_count(automaton: Automaton, prunes: bool) -> Loop:
     """The loop that counts the trends of each range: floats, exact below 2^53. `w` is how many ways to an end there
     are. `prunes`, where no row is in two ranges: steps and beginnings that lead to no end are taken out."""
     text = Text()
@@ -103,7 +103,7 @@ def write_count(automaton: Automaton, prunes: bool) -> LoadedLoop:
                 text.put(*["begins[row] = bits"] * prunes)
         text.put("counts[r] = total")
     text.put("return 0")
-    return load_loop("count_contiguous", text)
+    return Loop.of("count_contiguous", text)
 
 
 def _find_ends(text: Text, automaton: Automaton, first: bool, place: str) -> None:
@@ -120,17 +120,17 @@ def _find_ends(text: Text, automaton: Automaton, first: bool, place: str) -> Non
 
 
 @lru_cache(64)
-def write_ends(automaton: Automaton) -> LoadedLoop:
+def write_ends(automaton: Automaton) -> Loop:
     """The loop that finds, per row and state, the first row at which a trend can end that has got there, or NO_END."""
     text = Text()
     text.put("base, stop = 0, len(steps)")
     _find_ends(text, automaton, first=True, place="row")
     text.put("return 0")
-    return load_loop("find_ends", text)
+    return Loop.of("find_ends", text)
 
 
 @lru_cache(64)
-def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: tuple[Fold, ...] | None) -> LoadedLoop:
+def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: tuple[Fold, ...] | None) -> Loop:
     """The loop that fills buffers with all trends, by their first rows; it returns how many, 0 when there are no more,
     and `place` is where it stands: the range, the first row (-1: the range is new), the beginnings of it that are left,
     the rows on the path, and whether the last one was just reached.
@@ -199,11 +199,11 @@ def write_walk(automaton: Automaton, looks_ahead: bool, has_until: bool, folds: 
                 text.put("depth += 1", "arrived = 1")
         text.put("r += 1", "first = -1")
     text.put(save.format(0), "return trends")
-    return load_loop("walk_contiguous", text, automaton.write_tables())
+    return Loop.of("walk_contiguous", text, automaton.write_tables())
 
 
 @lru_cache(64)
-def write_take(automaton: Automaton, rule: Rule) -> LoadedLoop:
+def write_take(automaton: Automaton, rule: Rule) -> Loop:
     """The loop that fills buffers with the trends that AFTER MATCH or PER START take: of each beginning that is left
     the one that ends last (or first), and of those the one whose variables have the least numbers, from the first on.
 
@@ -245,4 +245,4 @@ def write_take(automaton: Automaton, rule: Rule) -> LoadedLoop:
             text.put("first += depth" if rule.kind == PAST_LAST else "first = max(first + 1, named)")
         text.put("r += 1", "first = -1")
     text.put("place[0], place[1] = r, first", "return trends")
-    return load_loop("take_contiguous", text, automaton.write_tables())
+    return Loop.of("take_contiguous", text, automaton.write_tables())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
 
@@ -23,7 +23,7 @@ _MOST = 1 << 62
 _IMPORTS = "from numpy import int64\n\nfrom trendweave.kernels.stopping import heed_stop"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Loop:
     """A written loop, and the names of what it takes: all that its lines read and nothing sets."""
 
@@ -40,23 +40,13 @@ class Loop:
         """A call from another loop; what is not named has the same name there."""
         return f"{self.name}({', '.join(named.get(one, one) for one in self.takes)})"
 
-
-@dataclass(frozen=True)
-class LoadedLoop:
-    """A loop that can be run."""
-
-    kernel: Kernel
-    takes: tuple[str, ...]
+    @cached_property
+    def _kernel(self) -> Kernel:
+        return load_text(self.text, self.name, _nrt=False, no_cfunc_wrapper=True)
 
     def run(self, values: Mapping[str, Any]) -> int:
         """Run it over some of the values."""
-        return int(self.kernel(*(values[name] for name in self.takes)))
-
-
-def load_loop(name: str, lines: Text, *above: str) -> LoadedLoop:
-    """The loop of some lines, below what they call and look up."""
-    loop = Loop.of(name, lines, *above)
-    return LoadedLoop(load_text(loop.text, name, _nrt=False, no_cfunc_wrapper=True), loop.takes)
+        return int(self._kernel(*(values[name] for name in self.takes)))
 
 
 @dataclass(frozen=True)
@@ -213,7 +203,7 @@ def fold_trends(
 
 
 @lru_cache(64)
-def _fold_loop(shape: tuple[Fold, ...]) -> LoadedLoop:
+def _fold_loop(shape: tuple[Fold, ...]) -> Loop:
     text = Text()
     folds = FoldText(text, shape)
 
@@ -228,4 +218,4 @@ def _fold_loop(shape: tuple[Fold, ...]) -> LoadedLoop:
             folds.grow(local, "row", "variable")
         folds.copy(local, cells_at("whole", "real", "trend"))
     text.put("return 0")
-    return load_loop("fold_trends", text)
+    return Loop.of("fold_trends", text)

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trendweave.kernels.aggregates.passes import normalise_conditions
 from trendweave.kernels.columns import ColumnList
 from trendweave.kernels.compiling import inlined_late, inner, outer
 from trendweave.kernels.inputs import (
@@ -121,7 +120,7 @@ def list_windows(
 @inlined_late
 def is_edge(steps, graph, u, v):
     """Whether a trend may step from vertex u to vertex v; u is of an earlier tick of the same segment."""
-    transition = transition_between(steps, graph.state[u], graph.state[v])
+    transition = steps.transition[graph.state[u], graph.state[v]]
     if transition < 0 or graph.window_last[u] < graph.window_first[v]:
         return False
     if steps.selection == NEXT and graph.follow[u] != graph.tick[v]:
@@ -173,12 +172,7 @@ def step_back(graph, steps, v, cursor, low):
 class Steps(NamedTuple):
     """When one event may follow another: per transition of the template, its comparisons, guard and pair test."""
 
-    incoming: np.ndarray  # int64[m]: transitions sorted by target, then source
-    incoming_starts: np.ndarray  # int64[q+1]
-    outgoing: np.ndarray  # int64[m]: transitions sorted by source, then target
-    outgoing_starts: np.ndarray  # int64[q+1]
-    outgoing_targets: np.ndarray  # int64[m]: where those lead
-    source: np.ndarray  # int64[m]
+    transition: np.ndarray  # int32[q, q]: from a state to a state, or -1
     first_test: np.ndarray  # int64[m]: comparisons of two rows, those of all transitions one after the other
     end_test: np.ndarray  # int64[m]
     guard: np.ndarray  # int64[m]: a line of `guards`, or -1
@@ -193,10 +187,8 @@ class Steps(NamedTuple):
     selection: int
 
 
-def flatten_steps(template: Template, conditions: Sequence | None, selection: Selection, count: int) -> Steps:
+def flatten_steps(template: Template, conditions: Sequence, selection: Selection, count: int) -> Steps:
     """Write the conditions of a template's transitions over so many rows as flat tables."""
-    conditions = normalise_conditions(conditions, len(template.source))
-    states = len(template.state_variable)
     codes, guards = ColumnList(), ColumnList()
     parts, tests, pairs, answers, used = [], [], [], [np.zeros(0, np.uint8)], 0
     for condition in conditions:
@@ -214,16 +206,10 @@ def flatten_steps(template: Template, conditions: Sequence | None, selection: Se
         guarded = -1 if condition.guard is None else guards.number(condition.guard)
         parts.append((first, len(tests), guarded, tested))
     first_test, end_test, guard, pair = np.array(parts, np.int64).reshape(len(parts), 4).T.copy()
-    source, target = np.asarray(template.source, np.int64), np.asarray(template.target, np.int64)
-    incoming, outgoing = np.lexsort((source, target)), np.lexsort((target, source))
-    outgoing_starts = np.searchsorted(source[outgoing], np.arange(states + 1))
+    transition = np.full((len(template.state_variable), len(template.state_variable)), -1, np.int32)
+    transition[template.source, template.target] = np.arange(len(template.source))
     return Steps(
-        incoming,
-        np.searchsorted(target[incoming], np.arange(states + 1)),
-        outgoing,
-        outgoing_starts,
-        target[outgoing],
-        source,
+        transition,
         first_test,
         end_test,
         guard,
@@ -235,14 +221,6 @@ def flatten_steps(template: Template, conditions: Sequence | None, selection: Se
         np.concatenate(answers),
         int(selection),
     )
-
-
-@inlined_late
-def transition_between(steps, source, target):
-    """The transition from a state to a state, or -1."""
-    end = steps.outgoing_starts[source + 1]
-    at = first_not_below(steps.outgoing_targets, steps.outgoing_starts[source], end, target)
-    return steps.outgoing[at] if at < end and steps.outgoing_targets[at] == target else np.int64(-1)
 
 
 @inlined_late

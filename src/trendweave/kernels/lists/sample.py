@@ -85,8 +85,9 @@ def sum_states(steps, state, ways, total, number):
     exponent = np.int64(0)
     if steps is None:
         return number, exponent
-    for i in range(steps.incoming_starts[state], steps.incoming_starts[state + 1]):
-        number, exponent = add_ways(ways, number, exponent, total + 1 + steps.source[steps.incoming[i]])
+    for source in range(steps.transition.shape[0]):
+        if steps.transition[source, state] >= 0:
+            number, exponent = add_ways(ways, number, exponent, total + 1 + source)
     return number, exponent
 
 
@@ -205,7 +206,7 @@ class WindowSampler:
         low, high = find_bounds(graph, np.array([segment]), np.array([window]))
         self.graph, self.steps, self.bounds, self.walk = graph, steps, (int(low[0]), int(high[0])), new_walk(graph)
         mark_window(graph, steps, window, *self.bounds, mode, self.walk.marks, self.walk.longest)
-        self.ways = new_ways(graph.row.size, 0 if steps is None else steps.outgoing_starts.size - 1)
+        self.ways = new_ways(graph.row.size, 0 if steps is None else len(steps.transition))
         free = steps is not None and is_free(steps)
         count_ways(graph, steps, self.bounds, free, self.walk.marks, self.ways)
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from trendweave.kernels.compiling import inner
-from trendweave.kernels.lists.folds import Fold, FoldText, LoadedLoop, Loop, cells_at, load_loop
+from trendweave.kernels.lists.folds import Fold, FoldText, Loop, cells_at
 from trendweave.kernels.loops.text import Text
 from trendweave.kernels.stopping import heed_stop
 
@@ -136,7 +136,7 @@ def _begin_path(text: Text, shape: TakeShape, advance: Loop) -> None:
 
 
 @lru_cache(64)
-def write_collect(shape: TakeShape) -> LoadedLoop:
+def write_collect(shape: TakeShape) -> Loop:
     """The loop that collects beginnings, about `most`, from where `state` stands: the entry, the next vertex (-1: the
     entry is new), of what the ways are known, and how many vertices were searched. Left out is what begins up to the
     `limit` of the place of its entry. Returns how many there are; those of one tick come together."""
@@ -182,11 +182,11 @@ def write_collect(shape: TakeShape) -> LoadedLoop:
             text.put("at = stop")
         text.put("entry += 1", "at = -1")
     text.put("state[0], state[1], state[2], state[3] = entry, at, known, searched", "return found")
-    return load_loop("collect", text, ways.text)
+    return Loop.of("collect", text, ways.text)
 
 
 @lru_cache(64)
-def write_candidates(shape: TakeShape) -> LoadedLoop:
+def write_candidates(shape: TakeShape) -> Loop:
     """The loop that walks the candidates of some beginnings, from those on that were walked before, as many as are
     wanted: per beginning `came` and whether these were the last. Returns how many came; what has no room any more is
     left for another call."""
@@ -206,11 +206,11 @@ def write_candidates(shape: TakeShape) -> LoadedLoop:
             text.put("number += 1", f"depth = {advance.call(size='depth')}")
         text.put("is_over[s] = depth == 0")
     text.put("return used")
-    return load_loop("walk_candidates", text, advance.text)
+    return Loop.of("walk_candidates", text, advance.text)
 
 
 @lru_cache(64)
-def write_trends(shape: TakeShape) -> LoadedLoop:
+def write_trends(shape: TakeShape) -> Loop:
     """The loop that writes the trends of some beginnings, from the first of `start_entry` on, as long as there is room;
     it returns how many. `state` is of what the ways are known."""
     text, ways, advance = Text(), _write_ways(shape), _write_advance(shape)
@@ -239,7 +239,7 @@ def write_trends(shape: TakeShape) -> LoadedLoop:
             text.put("vertices[used + i] = path[i]")
         text.put("used += depth", "trends += 1", "starts[trends] = used")
     text.put("state[0] = known", "return trends")
-    return load_loop("write_trends", text, ways.text, advance.text)
+    return Loop.of("write_trends", text, ways.text, advance.text)
 
 
 def new_ways(vertices: int) -> dict[str, np.ndarray]:

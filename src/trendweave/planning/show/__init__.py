@@ -13,28 +13,15 @@ ExplainFormat: TypeAlias = Literal["text", "mermaid", "dot", "json"]
 
 def show_plan(plan: QueryPlan, format: ExplainFormat) -> str:
     """The plan of a query of any kind, in one of the formats."""
+    if format == "mermaid":
+        return drawing.mermaid(plan)
+    if format == "dot":
+        return drawing.dot(plan)
+    as_text = format == "text"
     match plan:
         case IntervalPlan():
-            ways_of_intervals = {
-                "text": intervals.explain_text,
-                "mermaid": intervals.mermaid,
-                "dot": intervals.dot,
-                "json": intervals.as_json,
-            }
-            return ways_of_intervals[format](plan)
+            return intervals.explain_text(plan) if as_text else intervals.as_json(plan)
         case SituatedPlan():
-            ways_of_both = {
-                "text": situated.explain_text,
-                "mermaid": situated.mermaid,
-                "dot": situated.dot,
-                "json": situated.as_json,
-            }
-            return ways_of_both[format](plan)
+            return situated.explain_text(plan) if as_text else situated.as_json(plan)
         case _:
-            ways_of_trends = {
-                "text": explain.explain_text,
-                "mermaid": drawing.mermaid,
-                "dot": drawing.dot,
-                "json": drawing.as_json,
-            }
-            return ways_of_trends[format](plan)
+            return explain.explain_text(plan) if as_text else drawing.as_json(plan)

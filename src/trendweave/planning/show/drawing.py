@@ -1,4 +1,4 @@
-"""Plan -> drawings of its templates (Mermaid, Graphviz) and a form for machines (JSON)."""
+"""Plan -> drawings of its templates and situations (Mermaid, Graphviz) and a form for machines (JSON)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from typing import Any, Literal, TypeAlias
 
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Expression, type_text
+from trendweave.pictures.letters import wrap, wrap_conditions
+from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Plan, Template
-from trendweave.planning.show import describe
+from trendweave.planning.relations import names_of
+from trendweave.planning.show import describe, intervals
+from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.planning.ways import plan_pieces
 
 JSON_VERSION = 2
@@ -31,11 +35,14 @@ _SHAPES: dict[Shape, tuple[str, str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node that is drawn, with its label."""
+    """A node that is drawn, with its label. Pictures have room for more lines, and tell `hint` when a pointer is held
+    over it."""
 
     name: str
     label: str
     shape: Shape
+    lines: tuple[str, ...] = ()
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +69,54 @@ class Cluster:
 Drawn: TypeAlias = "Node | Arrow | Cluster"
 
 
-def find_templates(plan: Plan) -> Iterator[tuple[str, str, Template]]:
-    """All templates of a plan: a prefix for names of nodes, a title, and the template."""
-    titles = ("pattern",) if not plan.is_conjunction else ("first pattern", "second pattern", "both patterns")
-    for index, template in enumerate(plan.templates):
-        yield f"t{index}", titles[index], template
-    for negated in plan.negations:
-        yield f"n{negated.number}", f"NOT {negated.text}", negated.template
+def mermaid(plan: QueryPlan) -> str:
+    return "\n".join(["flowchart LR", *write_mermaid(draw_plan(plan))])
 
 
-def find_arrows(prefix: str, template: Template, plan: Plan) -> Iterator[Arrow]:
+def dot(plan: QueryPlan) -> str:
+    kind = "intervals" if isinstance(plan, IntervalPlan) else "trendweave"
+    return "\n".join([f"digraph {kind} {{", "  rankdir=LR;", *write_dot(draw_plan(plan)), "}"])
+
+
+def draw_plan(plan: QueryPlan) -> Iterator[Drawn]:
+    """What a query looks for: a cluster per template, or the constraints between its situations."""
+    match plan:
+        case SituatedPlan():
+            yield from draw_plan(plan.trend)
+            yield Cluster("situations", "situations", tuple(draw_plan(plan.situations)))
+        case IntervalPlan():
+            for number, situation in enumerate(plan.situations):
+                label = intervals.label_of(situation)
+                name, *rest = label.split(": ")
+                lines = (name, *(line for part in rest for line in wrap(part, 34)))
+                yield Node(f"s{number}", label, "box", lines, label)
+            for pair in plan.pairs:
+                yield Arrow(f"s{pair.left}", f"s{pair.right}", "; ".join(names_of(pair.mask)))
+        case _:
+            titles = ("first pattern", "second pattern", "both patterns") if plan.is_conjunction else ("pattern",)
+            for number, (title, template) in enumerate(zip(titles, plan.templates, strict=False)):
+                yield _draw_template(f"t{number}", title, template, plan)
+            for negated in plan.negations:
+                yield _draw_template(f"n{negated.number}", f"NOT {negated.text}", negated.template, plan)
+
+
+def _draw_template(prefix: str, title: str, template: Template, plan: Plan) -> Cluster:
+    names = describe.state_names(template)
+    free_ends = {end.state for end in template.ends if end.guard.always_open}
+    asked = {one.name: [describe.local_text(one.name, each) for each in one.local] for one in plan.variables}
+    nodes = [Node(f"{prefix}_start", "", "point")]
+    for state in template.states:
+        name, type_, conditions = names[state.number], type_text(state.type), asked.get(state.variable, [])
+        lines = (name, *((type_,) if type_ != name else ()), *wrap_conditions(conditions))
+        shape: Shape = "double" if state.number in free_ends else "circle"
+        hint = "; ".join([type_, *conditions])
+        nodes.append(Node(f"{prefix}_{state.number}", f"{type_} {name}", shape, lines, hint))
+    if len(free_ends) < len(template.ends):
+        nodes.append(Node(f"{prefix}_end", "", "double"))
+    return Cluster(prefix, title, (*nodes, *_find_arrows(prefix, template, plan)))
+
+
+def _find_arrows(prefix: str, template: Template, plan: Plan) -> Iterator[Arrow]:
     """All arrows of a template, from its start to its end."""
     for start in template.starts:
         guard = describe.gap_text(start.guard, start.closed, plan)
@@ -85,28 +130,6 @@ def find_arrows(prefix: str, template: Template, plan: Plan) -> Iterator[Arrow]:
         guard = describe.guard_text(end.guard, plan)
         if guard:
             yield Arrow(f"{prefix}_{end.state}", f"{prefix}_end", guard, True)
-
-
-def mermaid(plan: Plan) -> str:
-    return "\n".join(["flowchart LR", *write_mermaid(_draw(plan))])
-
-
-def dot(plan: Plan) -> str:
-    return "\n".join(["digraph trendweave {", "  rankdir=LR;", *write_dot(_draw(plan)), "}"])
-
-
-def _draw(plan: Plan) -> Iterator[Cluster]:
-    """A cluster per template."""
-    for prefix, title, template in find_templates(plan):
-        names = describe.state_names(template)
-        free_ends = {end.state for end in template.ends if end.guard.always_open}
-        nodes = [Node(f"{prefix}_start", "", "point")]
-        for state in template.states:
-            shape: Shape = "double" if state.number in free_ends else "circle"
-            nodes.append(Node(f"{prefix}_{state.number}", f"{type_text(state.type)} {names[state.number]}", shape))
-        if len(free_ends) < len(template.ends):
-            nodes.append(Node(f"{prefix}_end", "", "double"))
-        yield Cluster(prefix, title, (*nodes, *find_arrows(prefix, template, plan)))
 
 
 def write_mermaid(parts: Iterable[Drawn], indent: str = "  ") -> Iterator[str]:
@@ -127,7 +150,9 @@ def write_mermaid(parts: Iterable[Drawn], indent: str = "  ") -> Iterator[str]:
 
 
 def _mermaid_text(text: str) -> str:
-    return '"' + text.replace("#", "#35;").replace('"', "#quot;").replace("\n", " ") + '"'
+    for letter, written in (("#", "#35;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("\n", " ")):
+        text = text.replace(letter, written)
+    return f'"{text}"'
 
 
 def write_dot(parts: Iterable[Drawn], indent: str = "  ") -> Iterator[str]:

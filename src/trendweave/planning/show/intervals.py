@@ -174,31 +174,6 @@ def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
     ]
 
 
-# Drawings
-
-
-def mermaid(plan: IntervalPlan) -> str:
-    return "\n".join(["flowchart LR", *draw_mermaid(plan)])
-
-
-def draw_mermaid(plan: IntervalPlan) -> list[str]:
-    """The lines of a drawing, without its head."""
-    lines = [f'  s{i}["{_quoted(label_of(situation))}"]' for i, situation in enumerate(plan.situations)]
-    return lines + [f'  s{pair.left} -- "{"; ".join(names_of(pair.mask))}" --> s{pair.right}' for pair in plan.pairs]
-
-
-def dot(plan: IntervalPlan) -> str:
-    return "\n".join(["digraph intervals {", "  rankdir=LR; node [shape=box];", *draw_dot(plan), "}"])
-
-
-def draw_dot(plan: IntervalPlan) -> list[str]:
-    """The lines of a drawing, without its head and end."""
-    lines = [f"  s{i} [label={json.dumps(label_of(situation))}];" for i, situation in enumerate(plan.situations)]
-    return lines + [
-        f"  s{pair.left} -> s{pair.right} [label={json.dumps('; '.join(names_of(pair.mask)))}];" for pair in plan.pairs
-    ]
-
-
 def label_of(situation: SituationPlan) -> str:
     """A situation in one line: its name, when it holds, and how long it lasts."""
     parts = [situation.name]
@@ -207,10 +182,6 @@ def label_of(situation: SituationPlan) -> str:
     if situation.low is not None or situation.high is not None:
         parts.append(length_text(situation))
     return ": ".join(parts)
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\n", " ").replace('"', "#quot;").replace("<", "#lt;").replace(">", "#gt;")
 
 
 def as_json(plan: IntervalPlan) -> str:

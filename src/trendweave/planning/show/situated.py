@@ -17,20 +17,6 @@ def explain_text(plan: SituatedPlan) -> str:
     return "\n".join([*lines, "", "situations that events lie in", "", *intervals.explain_plan(plan.situations, False)])
 
 
-def mermaid(plan: SituatedPlan) -> str:
-    """The templates of the trend, and a box with the situations."""
-    boxes = [f"  {line}" for line in intervals.draw_mermaid(plan.situations)]
-    return "\n".join([drawing.mermaid(plan.trend), '  subgraph situations["situations"]', *boxes, "  end"])
-
-
-def dot(plan: SituatedPlan) -> str:
-    """The templates of the trend, and a box with the situations."""
-    *trend, end = drawing.dot(plan.trend).split("\n")
-    boxes = [f"  {line}" for line in intervals.draw_dot(plan.situations)]
-    opened = ["  subgraph cluster_situations {", '    label="situations"; node [shape=box];']
-    return "\n".join([*trend, *opened, *boxes, "  }", end])
-
-
 def as_json(plan: SituatedPlan) -> str:
     """What is said of a trend query, with the whole text, and under `situations` what is said of an interval query."""
     content: dict[str, Any] = json.loads(drawing.as_json(plan.trend))

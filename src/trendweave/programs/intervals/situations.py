@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from trendweave.expressions.arrow.evaluate import column_of, evaluate, is_true
 from trendweave.kernels.aggregates.blocks import find_first
 from trendweave.kernels.intervals import RUNNING
+from trendweave.kernels.numbering import list_ranges
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.interval_preparation import IntervalPreparation
 from trendweave.programs.program import Carry
@@ -132,8 +133,7 @@ def _pairs_with_step_before(rows: IntervalRows) -> tuple[np.ndarray, np.ndarray,
     before_size = np.where(leading, 1, np.concatenate([[1], sizes[:-1]]))
     lengths = np.repeat(before_size, sizes)
     row = np.repeat(np.arange(count), lengths)
-    within = np.arange(row.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return row, np.repeat(np.repeat(before_first, sizes), lengths) + within, lengths
+    return row, list_ranges(np.repeat(before_first, sizes), lengths), lengths
 
 
 @dataclass(frozen=True, slots=True)

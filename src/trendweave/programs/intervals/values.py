@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels.numbering import list_ranges
 from trendweave.planning.interval_plan import OutputColumn
 from trendweave.programs.intervals.situations import IntervalRows
 from trendweave.programs.operators.measured import as_column
@@ -89,7 +90,7 @@ def _compact(stretches: Stretches) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     longest[:-1] = stretches.first[1:] != stretches.first[:-1]
     begins, lengths = stretches.first[longest], counts[longest]
     offsets = np.cumsum(lengths) - lengths
-    read = np.arange(int(lengths.sum())) + np.repeat(begins - offsets, lengths)
+    read = list_ranges(begins, lengths)
     first = np.repeat(offsets, np.diff(np.flatnonzero(longest), prepend=-1))
     return read, first, first + counts
 

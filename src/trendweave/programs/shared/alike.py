@@ -24,7 +24,7 @@ from trendweave.programs.shared.copies import Copies, RowCopies
 from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.unit import MEMBER, Given, Unit, by_member, group_by_member
 from trendweave.programs.steps import SessionSteps, WindowedSteps
-from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts
+from trendweave.programs.trends.lists.starts import ConsumedStarts
 from trendweave.programs.trends.program import (
     TrendAggregates,
     TrendLists,

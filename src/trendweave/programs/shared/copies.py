@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from trendweave.errors import TrendweaveError
 from trendweave.kernels.filter_index import find_near
+from trendweave.kernels.numbering import list_ranges
 from trendweave.planning.plan import Plan, Template
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.shared.constant_index import VariableRules, match_variable
@@ -135,7 +136,7 @@ class RowCopies:
             Copies(rule, row, np.broadcast_to(self._bits[variable], (row.size, words)))
             for variable, (rule, row) in pairs.items()
         ]
-        place = np.repeat(low - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))
+        place = list_ranges(low, sizes)
         row = self._free_rows[place]
         return _merge([*parts, Copies(np.repeat(of_rule, sizes), row, self._letters[row] & self._free)])
 

@@ -297,33 +297,34 @@ class PartitionTask:
         segments = piece.segments
         tick, of_row = segments.take(self.rows.tick), of_rows(group, segments, windows)
         rows = self.inputs.kernel_rows(segments, windows.first(tick, of_row), windows.last(tick, of_row))
-        measured = [] if only_ending_at is not None else self.measured.of_rows(segments)
-        # Distinct values are looked for among copies, and a card knows nothing else.
-        distinct = any(column.distinct for column in self.plan.aggregates)
+        measured = self.measured if only_ending_at is None else NOTHING
+        asked, distinct = measured.of_rows(segments), any(kind == "distinct" for kind, _ in measured.readers)
         if piece.kernel is Kernel.FOLD_BY_VALUE:
-            found = None if distinct or self.options.device == "gpu" else self._sum_by_value(piece, rows, measured)
+            found = None
+            # Distinct values are looked for among copies, and a card knows nothing else.
+            if not distinct and self.options.device != "gpu":
+                template, anchor = self.inputs.kernel_template(piece.template), self.inputs.anchor_values(piece)
+                found = aggregate_by_value(rows, template, anchor, asked, self._numbers)
             if found is None:
                 return self.aggregate_piece(self.inputs.copy_into_lanes(piece), group, windows, only_ending_at)
             results = found
         else:
             starts = guard_starts(self.inputs, piece, windows, tick, of_row)
             ends = guard_ends(self.inputs, piece, windows, tick, of_row, only_ending_at)
-            results = self._aggregate_rows(piece, rows, measured, starts, ends)
-        components = [Component("sum", results.count)]
-        if only_ending_at is None:
-            try:
-                components += self.measured.components(results)
-            except SumTooLargeError as error:
-                keys = windows.keys(results.window[error.entry : error.entry + 1])
-                labels = self.rows.label_windows(self.plan.window, keys)
-                raise sum_too_large(self.plan, self.rows.time_type, labels) from error
+            results = self._aggregate_rows(piece, rows, asked, starts, ends)
+        try:
+            components = [Component("sum", results.count), *measured.components(results)]
+        except SumTooLargeError as error:
+            keys = windows.keys(results.window[error.entry : error.entry + 1])
+            labels = self.rows.label_windows(self.plan.window, keys)
+            raise sum_too_large(self.plan, self.rows.time_type, labels) from error
         partials = Partials(results.window, results.segment, tuple(components))
-        if only_ending_at is not None or not distinct or self.options.only_counts:
+        if not distinct:
             return partials
         assert self._find_distinct is not None, "whoever counts distinct values says how"
         for place, sets in self._find_distinct(self, piece, group, windows, partials).items():
             components[1 + place] = sets
-        return Partials(results.window, results.segment, tuple(components))
+        return replace(partials, components=tuple(components))
 
     def _aggregate_rows(
         self,
@@ -358,11 +359,6 @@ class PartitionTask:
     def _counts_trends(self) -> bool:
         """Whether the number of trends is asked for, and not only which windows have some."""
         return self.plan.is_conjunction or any(kind == "trends" for kind, _ in self.measured.readers)
-
-    def _sum_by_value(self, piece: Piece, rows: Rows, measured: list[Aggregate]) -> Results | None:
-        """Aggregates of a piece whose rows are not copied; None where the loop cannot."""
-        template, anchor = self.inputs.kernel_template(piece.template), self.inputs.anchor_values(piece)
-        return aggregate_by_value(rows, template, anchor, measured, self._numbers)
 
 
 def pair_trends(one: Partials, other: Partials, both: Partials, outputs: int) -> Partials:

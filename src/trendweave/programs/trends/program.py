@@ -35,9 +35,16 @@ from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.detection import DEFAULTS, WISHES, Detection, Wishes
 from trendweave.programs.trends.lists.aggregating import aggregate_trends, find_distinct_values
-from trendweave.programs.trends.lists.consumed_starts import ConsumedStarts, EitherSteps, Select, SelectionSteps
-from trendweave.programs.trends.lists.selection import read_rule, taken_until
-from trendweave.programs.trends.lists.undecided import OpenBeginnings, find_certain, find_waiting
+from trendweave.programs.trends.lists.choosing import read_rule, taken_until
+from trendweave.programs.trends.lists.starts import (
+    ConsumedStarts,
+    EitherSteps,
+    OpenBeginnings,
+    Select,
+    SelectionSteps,
+    find_certain,
+    find_waiting,
+)
 from trendweave.results.aggregate_table import result_table
 from trendweave.results.each_columns import fold_columns
 from trendweave.results.finished_rows import finish_batches, finish_rows, needs_finish
@@ -306,14 +313,14 @@ class TrendLists(BoundTrends):
         found = list(listing.find_trends())
         if not found:
             return [], taken
-        trends, own = join_trends(found), listing.counted.task.rows
+        trends, own = join_trends(found), listing.graphs.task.rows
         at = encoded.tick[own.table.column(NUMBER).to_numpy()[trends.rows]]
         first = until = at[trends.starts[:-1]]
         if selection is not None:
             # Each takes its own beginning away at least.
             until = np.maximum(first, taken_until(read_rule(self.plan), trends, at))
         certain = np.flatnonzero(find_certain(self.certainty, selection, first, until, open_, encoded))
-        writer = self._make_writer(own, listing.counted.group_columns)
+        writer = self._make_writer(own, listing.graphs.group_columns)
         batches = self._finish(iter([writer.write(trends.take(certain))]), None, EVERYTHING)
         if selection is not None:
             taken = taken.after(encoded, until[certain])
@@ -329,7 +336,7 @@ class TrendLists(BoundTrends):
         """Find which of the rows that are asked for begin a trend, whether or not another one takes it away."""
         each = replace(self, plan=replace(self.plan, selection=Selection(shortest=True)), prepared=self.preparation)
         listing, begun = each._list_asked(rows, asked), np.zeros(asked.size, np.bool_)
-        number = listing.counted.task.rows.table.column(NUMBER).to_numpy()
+        number = listing.graphs.task.rows.table.column(NUMBER).to_numpy()
         for trends in listing.find_trends():
             begun[number[trends.rows[trends.starts[:-1]]]] = True
         return begun
@@ -413,11 +420,11 @@ class ListedAggregates(TrendAggregates):
         # None of them is shown, so what may be looked at is the limit.
         most = LOOKED_AT * self.detection.max_trends
         listing = count_and_list(self, rows, scope, replace(self.detection, max_trends=most))
-        encoded = listing.counted.task.rows
+        encoded = listing.graphs.task.rows
         folded = fold_columns(self.plan, self.plan.aggregates, self.preparation.values, encoded.table)
         partials = aggregate_trends(folded, listing.fold_trends(folded))
-        groups = [pc.take(column, pa.array(partials.group)) for column in listing.counted.group_columns]
-        keys = listing.counted.task.rows.label_windows(self.plan.window, partials.window)
+        groups = [pc.take(column, pa.array(partials.group)) for column in listing.graphs.group_columns]
+        keys = listing.graphs.task.rows.label_windows(self.plan.window, partials.window)
         return TaskResult(replace(partials, window=keys), groups)
 
     def problems_of_early_rows(self) -> list[Problem]:

@@ -18,7 +18,7 @@ def guard_starts(
     Rows that are copied into lanes begin trends with one of their copies.
 
     In windows that stand at first events, trends begin only there. Where such a window ends says nothing about the
-    leading NOT, which is asked of each trend instead (`once.py`).
+    leading NOT, which is asked of each trend instead (`EachOnce`).
 
     Args:
         inputs: Knows where negated patterns match.

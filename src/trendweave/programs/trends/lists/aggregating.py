@@ -14,8 +14,7 @@ from trendweave.planning.plan import AggregateColumn
 from trendweave.programs.trends.aggregates import PartitionTask
 from trendweave.programs.trends.detection import DEFAULTS
 from trendweave.programs.trends.kernel_inputs import Piece
-from trendweave.programs.trends.lists.counting import CountedTrends, WindowEntries
-from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
+from trendweave.programs.trends.lists.graphs import SegmentGraph, TrendGraphs, WindowEntries
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.each_spread import spread_values
 from trendweave.results.partials import Component, Merging, Partials, merge
@@ -135,8 +134,8 @@ def find_distinct_values(
     }
     entries = WindowEntries(found.group, found.window, group[found.group], found.components[0].values)
     sets = {place: np.empty(entries.size, object) for place in wanted}
-    counted = CountedTrends(task, [piece], [group], [], windows, entries)
-    for part in SegmentGraphs(counted, ALL, DEFAULTS.memory).parts():
+    graphs = TrendGraphs(task, [piece], [group], [], windows, entries, ALL, DEFAULTS.memory)
+    for part in graphs.parts():
         inside = entries.find_segments(part.first, part.end)
         events = _find_events(part, entries.take(inside), [spread.variable for spread in wanted.values()])
         for place, spread in wanted.items():

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,11 @@ from trendweave.kernels.lists.graph import find_bounds, list_windows
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, WholeInput
 from trendweave.planning.planner import columns_of
-from trendweave.planning.preparation import Preparation, PreparedEdge
+from trendweave.planning.preparation import ComparedColumns, Preparation
 from trendweave.planning.ways import takes_by_folding, windows_overlap
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
 from trendweave.programs.trends.detection import Detection
-from trendweave.programs.trends.lists.choosing import NO_LIMIT
+from trendweave.programs.trends.lists.choosing import NO_LIMIT, read_rule
 from trendweave.programs.trends.lists.listing import (
     MakeWriter,
     WrittenTrends,
@@ -46,7 +47,6 @@ from trendweave.programs.trends.lists.listing import (
     list_trends,
     write_trends,
 )
-from trendweave.programs.trends.lists.selection import read_rule
 from trendweave.programs.trends.lists.walking import make_buffers
 from trendweave.results.each_columns import EachColumns
 from trendweave.results.partials import Component, Partials, TaskResult, merge_results
@@ -109,16 +109,19 @@ def find_steps(
         before, and the states in which a trend can begin with it.
     """
     readable = {one: can_be_read(rows.partitions.letters, one) for one in set(automaton.variable)}
-    tests = _NeighbourTests(rows.table)
     has_previous = np.ones(rows.tick.size, np.bool_)
     has_previous[rows.partitions.starts[:-1]] = False
     number = {variable.name: index for index, variable in enumerate(plan.variables)}
     edges = {(number[edge.earlier], number[edge.later]): place for place, edge in enumerate(plan.edges)}
+    pairs = [(automaton.variable[source], automaton.variable[target]) for source, target in automaton.transitions]
+    asked = [(*edge.comparisons, *edge.general) for edge in (preparation.edges[edges[pair]] for pair in pairs)]
+    tests = {one: _test_neighbours(rows.table, one) for one in dict.fromkeys(chain.from_iterable(asked))}
     steps = np.zeros(rows.tick.size, _bits_type(len(automaton.transitions)))
-    for place, (source, target) in enumerate(automaton.transitions):
-        pair = automaton.variable[source], automaton.variable[target]
-        holds = tests.holds(preparation.edges[edges[pair]], has_previous) & readable[pair[1]]
-        holds[1:] &= readable[pair[0]][:-1]
+    for place, ((previous, following), conditions) in enumerate(zip(pairs, asked, strict=True)):
+        holds = has_previous & readable[following]
+        holds[1:] &= readable[previous][:-1]
+        for one in conditions:
+            holds &= tests[one]
         steps |= holds.astype(steps.dtype) << steps.dtype.type(place)
     begins = np.zeros(rows.tick.size, _bits_type(len(automaton.states)))
     for state in automaton.starting:
@@ -130,34 +133,15 @@ def _bits_type(bits: int) -> np.dtype:
     return np.dtype(next(kind for size, kind in ((8, "u1"), (16, "u2"), (32, "u4"), (63, "i8")) if bits <= size))
 
 
-class _NeighbourTests:
-    """Conditions between a row and the one before it; each is tested once, however many transitions ask for it."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
-        self._known: dict[object, np.ndarray] = {}
-
-    def holds(self, edge: PreparedEdge, allowed: np.ndarray) -> np.ndarray:
-        """A new array: where it is allowed and the conditions of an edge hold."""
-        holds = allowed.copy()
-        for one in edge.comparisons:
-            if one not in self._known:
-                left = self._table.column(one.previous)
-                right = left if one.previous == one.next else self._table.column(one.next)
-                self._known[one] = compare_neighbours(left, one.operator, right)
-            holds &= self._known[one]
-        if edge.general:
-            holds &= self._general(st.all_of(edge.general))
-        return holds
-
-    def _general(self, condition: st.Expression) -> np.ndarray:
-        if condition not in self._known:
-            count = self._table.num_rows
-            holds = np.zeros(count, np.bool_)
-            if count > 1:
-                holds[1:] = is_true(condition, self._table.slice(0, count - 1), self._table.slice(1))
-            self._known[condition] = holds
-        return self._known[condition]
+def _test_neighbours(table: pa.Table, test: ComparedColumns | st.Expression) -> np.ndarray:
+    """Whether each row and the one before it meet a condition."""
+    if isinstance(test, ComparedColumns):
+        left = table.column(test.previous)
+        return compare_neighbours(left, test.operator, left if test.previous == test.next else table.column(test.next))
+    holds = np.zeros(table.num_rows, np.bool_)
+    if holds.size > 1:
+        holds[1:] = is_true(test, table.slice(0, holds.size - 1), table.slice(1))
+    return holds
 
 
 @dataclass(frozen=True, slots=True)

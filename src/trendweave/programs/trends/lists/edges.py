@@ -49,17 +49,6 @@ class LinkCondition:
     answers: np.ndarray | None = None
     why_not: str | None = None
 
-    def cut(self, rows: slice) -> LinkCondition:
-        """The same over some of the rows."""
-        columns = tuple(replace(column, values=column.values[rows]) for column in self.pair.columns)
-        return replace(
-            self,
-            pair=replace(self.pair, columns=columns),
-            equal=self.equal and (self.equal[0][rows], self.equal[1][rows]),
-            order=self.order and (self.order[0][rows], self.order[1], self.order[2][rows]),
-            guard=None if self.guard is None else self.guard[rows],
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
@@ -143,6 +132,8 @@ def _of_two_rows(expression: st.Expression) -> st.Expression:
 
 #: Pairs that there is room for at first.
 _FIRST_ROOM = 1 << 16
+#: How many times as many, where there is not enough.
+_GROWTH = 8
 #: Targets that are looked at before anything is written down: a loop without branches takes several at once. Of so
 #: many the least and the largest code are known.
 _TOGETHER = 128
@@ -189,11 +180,14 @@ def link_rows(asked: Candidates, room: int | None) -> tuple[np.ndarray, np.ndarr
     while True:
         first, more = loop(*given, low, high, first, only_first, found_from[used:], found_to[used:])
         used += more
-        if used > room or (first < low.size and found_from.size > room + _TOGETHER):
+        if used > room or (first < low.size and found_from.size >= room + _TOGETHER):
             return None
         if first == low.size:
             return found_from[:used], found_to[:used]
-        found_from, found_to = (np.concatenate([part, np.empty_like(part)]) for part in (found_from, found_to))
+        # Memory that is not written yet takes no time: few times more is asked for, and only pairs are copied.
+        more_room = np.empty((2, min(_GROWTH * found_from.size, room + _TOGETHER)), np.int64)
+        more_room[0, :used], more_room[1, :used] = found_from[:used], found_to[:used]
+        found_from, found_to = more_room
 
 
 def link_on_card(links: CardLinks, asked: Candidates, room: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -1,11 +1,15 @@
-"""The graphs of a task's segments: as many at a time as fit into memory."""
+"""The graphs of a task's segments, as many at a time as fit into memory; and how many trends each window of each
+segment has, before the first one is built. Windows and groups are numbered here, and lists of trends use the same
+numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels import NO_MATCH
@@ -23,13 +27,67 @@ from trendweave.kernels.lists.graph import (
     latest_before,
     reduce_edges,
 )
-from trendweave.programs.trends.aggregates import of_rows
+from trendweave.planning.plan import MovingWindow, Plan
+from trendweave.programs.trends.aggregates import PartitionTask, of_rows
 from trendweave.programs.trends.kernel_inputs import SELECTION, Piece
-from trendweave.programs.trends.lists.counting import CountedTrends, join_arrays
 from trendweave.programs.trends.lists.edges import Linker, link_conditions, link_rows
-from trendweave.programs.trends.lists.successors import LinkTask, keep_unlinked, link_graph
+from trendweave.programs.trends.lists.successors import GraphBuilder
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
 from trendweave.rows.trend_windows import TrendNumbers
+from trendweave.rows.windows import WindowNumbers
+
+#: The count of an entry whose complete trends 64 bits cannot count.
+UNKNOWN = -1
+
+
+def choose_mode(plan: Plan) -> int:
+    """Settle which paths of the graph are trends to show: all of them, those of the reduced graph, or checked ones."""
+    if not plan.complete:
+        return ALL
+    alike = not isinstance(plan.window, MovingWindow) or plan.has_alike_edges
+    return COMPLETE if plan.reduced_graph_is_exact and alike else CHECKED
+
+
+@dataclass(frozen=True, slots=True)
+class WindowEntries:
+    """Windows with trends in the segments of all pieces, which are numbered one after the other.
+
+    `counts` are the trends of each entry, UNKNOWN where 64 bits cannot tell; of checked complete trends, those of all
+    trends.
+    """
+
+    segment: np.ndarray
+    window: np.ndarray
+    group: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def size(self) -> int:
+        return int(self.segment.size)
+
+    @property
+    def total(self) -> int | None:
+        """All trends; None where that is not known."""
+        return None if (self.counts == UNKNOWN).any() else sum(self.counts.tolist())
+
+    @staticmethod
+    def join(parts: Sequence[WindowEntries]) -> WindowEntries:
+        """Put entries one after the other."""
+        names = WindowEntries.__slots__
+        return WindowEntries(*(join_arrays([getattr(part, name) for part in parts]) for name in names))
+
+    def take(self, chosen: np.ndarray) -> WindowEntries:
+        return WindowEntries(*(getattr(self, name)[chosen] for name in WindowEntries.__slots__))
+
+    def find_segments(self, first: int, end: int) -> np.ndarray:
+        """Find the entries of the segments `first:end`."""
+        return np.flatnonzero((self.segment >= first) & (self.segment < end))
+
+
+def join_arrays(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Put arrays one after the other; no arrays are no numbers."""
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+
 
 #: What an edge costs in memory: it is listed, copied while the list grows, and once more when the graph is reduced.
 _BYTES_PER_EDGE = 24
@@ -37,8 +95,7 @@ _BYTES_PER_EDGE = 24
 _LEAST_EDGES = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class TrendEdges:
+class TrendEdges(NamedTuple):
     """What must be known of a vertex that is the first or last of a trend with a window of its own.
 
     `begins` and `ends`: whether trends may begin or end with it, `is_open`: whether they may whatever follows. Trends
@@ -81,14 +138,45 @@ class SegmentGraph:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentGraphs:
-    """Builds the graphs of counted trends, anew for each pass over them unless they were kept."""
+class TrendGraphs:
+    """The rows of a task in pieces, their groups and windows, and the entries that have trends: none as long as nothing
+    is counted. Builds their graphs, anew for each pass over them unless they were `kept`.
 
-    counted: CountedTrends
+    `groups` holds per piece the group of each segment; `mode` is ALL, COMPLETE or CHECKED.
+    """
+
+    task: PartitionTask
+    pieces: list[Piece]
+    groups: list[np.ndarray]
+    group_columns: list[pa.Array]
+    windows: WindowNumbers
+    entries: WindowEntries
     mode: int
     memory: int
     linker: Linker = link_rows
     kept: tuple[SegmentGraph, ...] | None = None
+
+    @property
+    def first_segments(self) -> np.ndarray:
+        """The number of each piece's first segment, and of the one after the last."""
+        return np.concatenate([[0], np.cumsum([piece.segments.count for piece in self.pieces])]).astype(np.int64)
+
+    @property
+    def partitions(self) -> np.ndarray:
+        """The partition of each segment."""
+        return join_arrays([piece.segments.partition for piece in self.pieces])
+
+    def with_entries(self, entries: WindowEntries) -> TrendGraphs:
+        """The same once something is counted; windows that are not asked for are left out."""
+        if isinstance(self.windows, TrendNumbers) and not self.windows.asked.all():
+            entries = entries.take(self.windows.asked[entries.window])
+        return replace(self, entries=entries)
+
+    def number_places(self) -> np.ndarray:
+        """Number the windows and groups that the entries belong to, as results tell them apart; one may have several
+        entries."""
+        places = np.stack([self.windows.keys(self.entries.window), self.entries.group], axis=1)
+        return np.unique(places, axis=0, return_inverse=True)[1].reshape(-1)
 
     def parts(self) -> Iterator[SegmentGraph]:
         """Graphs of all segments, of as many of them as fit into memory at a time."""
@@ -100,7 +188,7 @@ class SegmentGraphs:
         else:
             yield from self._build(room)
 
-    def visit(self, work: Callable[[SegmentGraph], None]) -> SegmentGraphs:
+    def visit(self, work: Callable[[SegmentGraph], None]) -> TrendGraphs:
         """Do some work with each graph.
 
         Returns:
@@ -118,15 +206,14 @@ class SegmentGraphs:
         return replace(self, kept=tuple(kept) if used <= room else None)
 
     def _build(self, room: int) -> Iterator[SegmentGraph]:
-        for number in range(len(self.counted.pieces)):
+        for number in range(len(self.pieces)):
             yield from self._build_piece(number, room)
 
     def _build_piece(self, number: int, room: int) -> Iterator[SegmentGraph]:
-        counted, task = self.counted, self.counted.task
-        piece, windows = counted.pieces[number], counted.windows
+        task, piece, windows = self.task, self.pieces[number], self.windows
         segments, template = piece.segments, task.inputs.kernel_template(piece.template)
-        tick, owner = segments.take(task.rows.tick), of_rows(counted.groups[number], segments, windows)
-        links = LinkTask(
+        tick, owner = segments.take(task.rows.tick), of_rows(self.groups[number], segments, windows)
+        builder = GraphBuilder(
             task.inputs.kernel_rows(segments, windows.first(tick, owner), windows.last(tick, owner)),
             template,
             link_conditions(task.inputs, piece),
@@ -137,18 +224,16 @@ class SegmentGraphs:
         )
         variable = np.asarray(template.state_variable, np.int32)
         moves = isinstance(windows, TrendNumbers)
-        offset, first, size = int(counted.first_segments[number]), 0, max(segments.count, 1)
+        offset, first, size = int(self.first_segments[number]), 0, max(segments.count, 1)
         while first < segments.count:
             end = min(first + size, segments.count)
-            part, steps = links.cut(first, end), None
-            graph = link_graph(part, self.linker, room)
+            graph, steps = builder.link(first, end, self.linker, room), None
             if graph is None and end - first > 1:
                 size = (end - first) // 2
                 continue
             if graph is None:
-                graph = keep_unlinked(part, self.linker)
-                steps = flatten_steps(template, task.inputs.conditions(piece), links.selection, tick.size)
-            graph = graph._replace(row=graph.row + segments.starts[first])
+                graph = builder.keep_unlinked(first, self.linker)
+                steps = flatten_steps(template, task.inputs.conditions(piece), builder.selection, tick.size)
             if self.mode == COMPLETE:
                 graph = self._reduce(graph)
             edges = self._find_edges(piece, graph) if moves else None
@@ -172,7 +257,7 @@ class SegmentGraphs:
         clean_after = np.full(graph.tick.size, NO_MATCH)
         for start in piece.template.starts:
             begins[start.state] = True
-            threshold = self.counted.task.inputs.latest_start(start.guard)
+            threshold = self.task.inputs.latest_start(start.guard)
             if threshold is not None:
                 here = graph.state == start.state
                 clean_after[here] = threshold[graph.tick[here]]
@@ -199,16 +284,34 @@ class SegmentGraphs:
         # A bit per pair of vertices of a segment of which one comes after the other: half of a square, in bytes.
         if (sizes.astype(float) ** 2 / 2 / 8).sum() > self.memory // 2:
             raise ExecutionError([self._too_large()])
-        _, pair = np.unique(row * len(self.counted.task.plan.variables) + variable, return_inverse=True)
-        covers = make_covers(
-            graph, pair.astype(np.int64), self.counted.partitions, int(sizes.max()) + 1 if sizes.size else 1
-        )
-        edges = _join_edges([part.edges for part in parts if part.edges is not None])
+        _, pair = np.unique(row * len(self.task.plan.variables) + variable, return_inverse=True)
+        covers = make_covers(graph, pair.astype(np.int64), self.partitions, int(sizes.max()) + 1 if sizes.size else 1)
+        known = [part.edges for part in parts if part.edges is not None]
+        edges = TrendEdges(*map(np.concatenate, zip(*known, strict=True))) if known else None
         return SegmentGraph(0, graph, None, row, variable, covers, edges)
 
     def _too_large(self) -> Problem:
         message = f"the graph of complete trends does not fit into {self.memory // 2**20:,} MB"
         return Problem("TW413", message, "raise memory=, use smaller windows, or add an equivalence")
+
+
+def lay_out(task: PartitionTask, mode: int, memory: int) -> TrendGraphs:
+    """Find the pieces of a task's rows, and number groups and windows."""
+    pieces = task.inputs.pieces(task.plan.template)
+    groups, columns = task.number_groups([piece.segments for piece in pieces])
+    windows, nothing = task.number_windows(pieces, groups), WindowEntries.join([])
+    return TrendGraphs(task, pieces, groups, columns, windows, nothing, mode, memory)
+
+
+def count_trends(graphs: TrendGraphs) -> TrendGraphs:
+    """Count the trends of a task's rows as aggregates are counted; also where only complete ones are wanted, as only
+    windows that have any are of interest."""
+    entries = []
+    for piece, group, offset in zip(graphs.pieces, graphs.groups, graphs.first_segments[:-1], strict=True):
+        found = graphs.task.aggregate_piece(piece, group, graphs.windows)
+        counts = found.components[0].values
+        entries.append(WindowEntries(found.group + offset, found.window, group[found.group], counts))
+    return graphs.with_entries(WindowEntries.join(entries))
 
 
 def edge_room(memory: int) -> int:
@@ -231,12 +334,6 @@ def _join_graphs(graphs: list[TrendGraph], row: np.ndarray, variable: np.ndarray
         ).astype(np.int32),
         segment_starts=_join_starts([graph.segment_starts for graph in graphs], vertices),
     )
-
-
-def _join_edges(parts: list[TrendEdges]) -> TrendEdges | None:
-    if not parts:
-        return None
-    return TrendEdges(*(np.concatenate([getattr(part, name) for part in parts]) for name in TrendEdges.__slots__))
 
 
 def _join_starts(starts: list[np.ndarray], offsets: np.ndarray) -> np.ndarray:

@@ -2,6 +2,10 @@
 
 The graph of as many segments as fit into memory is built, and its trends are counted before the first one is shown.
 Then it is walked for each window, and dropped.
+
+Under WITHIN alone each trend comes once, in a window of its own. What a walk over one window cannot tell is asked of
+the trends that it finds: whether a NOT at the other end of the window is clean, and whether a longer trend stands in
+another window.
 """
 
 from __future__ import annotations
@@ -15,10 +19,12 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
+from trendweave.kernels import NO_MATCH
+from trendweave.kernels.lists.covers import find_covered
 from trendweave.kernels.lists.folds import Folds
-from trendweave.kernels.lists.graph import CHECKED
-from trendweave.kernels.lists.walk import Share
-from trendweave.planning.plan import Choice, Plan
+from trendweave.kernels.lists.graph import CHECKED, COMPLETE, NOWHERE, latest_before, latest_behind
+from trendweave.kernels.lists.walk import Share, new_walk
+from trendweave.planning.plan import Choice, MovingWindow, Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.planning.ways import takes_by_folding, takes_directly
 from trendweave.programs.trends.aggregates import PartitionTask, TaskOptions
@@ -26,6 +32,7 @@ from trendweave.programs.trends.detection import Detection
 from trendweave.programs.trends.lists.choosing import (
     Chooser,
     Limits,
+    Selector,
     WaitingTrends,
     places_of,
     share_all,
@@ -33,12 +40,14 @@ from trendweave.programs.trends.lists.choosing import (
     share_longest,
     share_sample,
 )
-from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, choose_mode, lay_out
-from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
-from trendweave.programs.trends.lists.match_conditions import MatchConditions
-from trendweave.programs.trends.lists.once import EachOnce
-from trendweave.programs.trends.lists.selection import Selector
-from trendweave.programs.trends.lists.taking import Demands, find_entries, take_trends
+from trendweave.programs.trends.lists.graphs import (
+    UNKNOWN,
+    SegmentGraph,
+    TrendGraphs,
+    choose_mode,
+    lay_out,
+)
+from trendweave.programs.trends.lists.taking import Demands, MatchConditions, find_entries, take_trends
 from trendweave.programs.trends.lists.walking import (
     FoundTrends,
     draw_trends,
@@ -51,6 +60,117 @@ from trendweave.results.each_columns import EachColumns
 from trendweave.results.shown_trends import FoldedTrends, ShownTrends
 from trendweave.results.trend_table import TrendWriter
 from trendweave.rows.encoded import EncodedRows
+from trendweave.rows.times import ends_of, moving_span, steps_of
+from trendweave.rows.trend_windows import TrendNumbers
+
+
+@dataclass(frozen=True, slots=True)
+class EachOnce:
+    """The rules of one list. `leaves_out`: whether trends that are found may not be shown. `ends`: the variables that a
+    trend must end with, as numbers; any, where there are none."""
+
+    window: MovingWindow
+    windows: TrendNumbers
+    mode: int
+    span: int
+    ahead: int
+    ends: tuple[int, ...]
+
+    @staticmethod
+    def of(graphs: TrendGraphs) -> EachOnce | None:
+        """None where trends are listed per window."""
+        window, kind = graphs.task.plan.window, graphs.task.rows.time_type
+        if not isinstance(window, MovingWindow) or not isinstance(graphs.windows, TrendNumbers):
+            return None
+        waits = any(not end.guard.always_open for end in graphs.task.plan.template.ends)
+        # The time of a row must be one that the time column can have.
+        ahead = steps_of(window.length, kind, "WITHIN") if waits else 0
+        names = [variable.name for variable in graphs.task.plan.variables]
+        ends = tuple(names.index(name) for name in window.ends)
+        return EachOnce(window, graphs.windows, graphs.mode, moving_span(window, kind), ahead, ends)
+
+    @property
+    def leaves_out(self) -> bool:
+        return self.window.wide
+
+    @property
+    def asks_ends(self) -> bool:
+        """Whether it depends on the last event of a trend if a leading NOT is clean."""
+        return self.window.wide and self.window.by == "first"
+
+    def keep(self, part: SegmentGraph, trends: FoundTrends, own: np.ndarray) -> FoundTrends:
+        """Leave out what is not clean, or not complete. `own` is the window of each trend."""
+        if not self.leaves_out or not trends.entry.size:
+            return trends
+        first, last = trends.vertices[trends.starts[:-1]], trends.vertices[trends.starts[1:] - 1]
+        kept = np.ones(first.size, np.bool_)
+        if self.asks_ends:
+            kept &= self.is_clean(part, first, last)
+        if self.ends:
+            kept &= np.isin(part.variable[last], self.ends)
+        if self.mode == COMPLETE:
+            kept &= self._is_not_extended(part, first, last)
+        if self.mode == CHECKED:
+            trends, own = trends.take(np.flatnonzero(kept)), own[kept]
+            return trends.take(np.flatnonzero(~self._is_covered(part, trends, own)))
+        return trends.take(np.flatnonzero(kept))
+
+    def times(self, part: SegmentGraph, trends: FoundTrends) -> np.ndarray:
+        """The time of each trend's row: that of its last event, or the end of the window where that had to be waited
+        for."""
+        steps, tick = self.windows.tick_steps, part.graph.tick
+        last = trends.vertices[trends.starts[1:] - 1]
+        times = steps[tick[last]]
+        if not self.ahead:
+            return times
+        assert part.edges is not None
+        waits = ~part.edges.is_open[last]
+        begun = steps[tick[trends.vertices[trends.starts[:-1]]]]
+        times[waits] = ends_of(begun[waits], self.ahead)
+        return times
+
+    def _are_apart(self, earlier: np.ndarray, later: np.ndarray) -> np.ndarray:
+        """Whether two ticks do not fit into one window; unsigned, as the difference may need all of 64 bits."""
+        steps = self.windows.tick_steps
+        return steps[later].view(np.uint64) - steps[earlier].view(np.uint64) >= np.uint64(self.span)
+
+    def is_clean(self, part: SegmentGraph, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """Leading NOT: the latest match that ended before the trend began before the window that ends with the
+        trend. Once it is clean it stays so while a trend grows."""
+        assert part.edges is not None
+        match = part.edges.clean_after[first]
+        none = match == NO_MATCH
+        return none | self._are_apart(np.where(none, 0, match), part.graph.tick[last])
+
+    def _is_not_extended(self, part: SegmentGraph, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """Paths of the reduced graph are part of longer trends only if these begin earlier or end later."""
+        graph, edges = part.graph, part.edges
+        assert edges is not None
+        if self.windows.from_first:
+            begins = np.where(edges.begins, graph.tick, NOWHERE)
+            begin = latest_before(graph.edge_starts, graph.edges, begins)[0][first]
+            none = begin == NOWHERE
+            return none | self._are_apart(np.where(none, 0, begin), graph.tick[last])
+        ends = np.where(edges.ends, -graph.tick, NOWHERE)
+        end = latest_behind(graph.edge_starts, graph.edges, ends)[0][last]
+        none = end == NOWHERE
+        return none | self._are_apart(graph.tick[first], np.where(none, graph.tick[first], -end))
+
+    def _is_covered(self, part: SegmentGraph, trends: FoundTrends, own: np.ndarray) -> np.ndarray:
+        graph = part.graph
+        first, last = trends.vertices[trends.starts[:-1]], trends.vertices[trends.starts[1:] - 1]
+        return find_covered(
+            graph,
+            part.steps,
+            part.covers,
+            new_walk(graph),
+            trends.vertices,
+            trends.starts,
+            own,
+            graph.window_first[last],
+            graph.window_last[first],
+        )
+
 
 _LOG = logging.getLogger("trendweave")
 _Trends = TypeVar("_Trends", bound=ShownTrends | FoldedTrends)
@@ -63,21 +183,16 @@ class TrendListing:
     """The trends of some rows: counted and shared out, but not built."""
 
     detection: Detection
-    graphs: SegmentGraphs
+    graphs: TrendGraphs
     once: EachOnce | None
     selector: Selector | None
     share: Share
     seeds: list[str]
 
     @property
-    def counted(self) -> CountedTrends:
-        """The rows, and the windows that have trends."""
-        return self.graphs.counted
-
-    @property
     def plan(self) -> Plan:
         """What is asked for."""
-        return self.counted.task.plan
+        return self.graphs.task.plan
 
     @property
     def closes(self) -> bool:
@@ -98,7 +213,7 @@ class TrendListing:
         if not self.is_counted:
             return None
         if self.plan.choice is None:
-            return self.counted.entries.total
+            return self.graphs.entries.total
         return int(self.share.quota.sum() + self.share.drawn.sum())
 
     def fold_trends(self, columns: EachColumns) -> Iterator[ShownTrends | FoldedTrends]:
@@ -115,7 +230,7 @@ class TrendListing:
         """
         folds = None
         if takes_by_folding(self.plan):
-            folds = columns.without_events(self.counted.task.rows.tick.size)
+            folds = columns.without_events(self.graphs.task.rows.tick.size)
         if folds is None:
             return self.find_trends()
         return self._check_shown(self._take(folds))
@@ -126,7 +241,7 @@ class TrendListing:
         Raises:
             ExecutionError: TW412 after more than `max_trends`, where their number was not known beforehand.
         """
-        if self.counted.entries.size:
+        if self.graphs.entries.size:
             yield from self._check_shown(self._choose())
 
     def _check_shown(self, found: Iterator[_Trends]) -> Iterator[_Trends]:
@@ -138,7 +253,7 @@ class TrendListing:
             yield trends
 
     def _find_in(self, part: SegmentGraph) -> Iterator[ShownTrends]:
-        entries, detection = self.counted.entries, self.detection
+        entries, detection = self.graphs.entries, self.detection
         for found in walk_trends(part, entries, self.share, self.graphs.mode, detection):
             kept = found if self.once is None else self.once.keep(part, found, entries.window[found.entry])
             yield self._show(part, kept)
@@ -166,7 +281,7 @@ class TrendListing:
                 if not limits.left.any():
                     return
             return
-        waiting = WaitingTrends(Chooser.of(self.counted.task).choose)
+        waiting = WaitingTrends(Chooser.of(self.graphs.task).choose)
         for trends in taken:
             waiting.add(trends)
         chosen = waiting.take()
@@ -175,13 +290,13 @@ class TrendListing:
 
     def _places(self) -> np.ndarray:
         """What tells the window and group of each entry, as its trends show them."""
-        entries = self.counted.entries
+        entries = self.graphs.entries
         ahead = self.once.ahead if self.once is not None and self.once.windows.from_first else 0
-        return np.column_stack([self.counted.windows.keys(entries.window) + ahead, entries.group])
+        return np.column_stack([self.graphs.windows.keys(entries.window) + ahead, entries.group])
 
     def _find_some(self, parts: Iterable[SegmentGraph]) -> Iterator[ShownTrends | None]:
         """Trends that meet the conditions on whole matches; None where those of some partitions are complete."""
-        conditions = MatchConditions.of(self.counted.task)
+        conditions = MatchConditions.of(self.graphs.task)
         looked_at = 0
         for part in parts:
             for trends in self._find_in(part):
@@ -200,28 +315,28 @@ class TrendListing:
     def _take(self, folds: Folds) -> Iterator[ShownTrends | FoldedTrends]:
         """Find only the trends that AFTER MATCH or PER START take; all of them where edges are not listed, or where
         sums in conditions may leave 64 bits."""
-        selector, counted = self.selector, self.counted
+        selector, graphs = self.selector, self.graphs
         assert selector is not None, "only a selection takes trends"
-        entries, demands = counted.entries, self._demands()
-        partition = counted.partitions[entries.segment]
+        entries, demands = graphs.entries, self._demands()
+        partition = graphs.partitions[entries.segment]
         for part in self.graphs.parts() if entries.size else ():
             if not part.graph.is_listed or (demands is None and self.plan.match_conditions):
                 yield from self._select(self._find_some([part]))
                 continue
             for found, outputs in take_trends(part, entries, partition, selector, folds, demands):
                 if outputs:
-                    keys = counted.windows.keys(entries.window[found.entry])
+                    keys = graphs.windows.keys(entries.window[found.entry])
                     yield FoldedTrends(outputs, keys, entries.group[found.entry])
                 else:
                     yield self._show(part, found)
 
     def _demands(self) -> Demands | None:
         """What trends that are taken must meet; None where that is nothing, or where sums may leave 64 bits."""
-        conditions = MatchConditions.of(self.counted.task)
+        conditions = MatchConditions.of(self.graphs.task)
         is_clean = self.once.is_clean if self.once is not None and self.once.asks_ends else None
         if conditions is None:
             return None if is_clean is None else Demands(None, Folds(), is_clean, self._check_looked_at)
-        folds = conditions.folded.without_events(self.counted.task.rows.tick.size)
+        folds = conditions.folded.without_events(self.graphs.task.rows.tick.size)
         return None if folds is None else Demands(conditions, folds, is_clean, self._check_looked_at)
 
     def _check_looked_at(self, number: int) -> None:
@@ -230,9 +345,9 @@ class TrendListing:
             raise ExecutionError([describe_too_many_to_look_at(f"more than {most:,}", most, self.plan)])
 
     def _show(self, part: SegmentGraph, trends: FoundTrends) -> ShownTrends:
-        entries = self.counted.entries
+        entries = self.graphs.entries
         if self.once is None:
-            keys = self.counted.windows.keys(entries.window[trends.entry])
+            keys = self.graphs.windows.keys(entries.window[trends.entry])
         else:
             keys = self.once.times(part, trends)
         return ShownTrends(
@@ -259,7 +374,7 @@ class WrittenTrends:
 
 def write_trends(listing: TrendListing, make_writer: MakeWriter) -> WrittenTrends:
     """The trends of a listing as record batches."""
-    writer = make_writer(listing.counted.task.rows, listing.counted.group_columns)
+    writer = make_writer(listing.graphs.task.rows, listing.graphs.group_columns)
 
     def batches() -> Iterator[pa.RecordBatch]:
         columns = writer.columns
@@ -293,11 +408,10 @@ def list_trends(
     """
     # Of complete trends only those windows are of interest that have trends at all: floats tell.
     options = replace(options, exact=not plan.complete, only_counts=True)
-    task, mode, choice = PartitionTask(plan, preparation, table, options), choose_mode(plan), plan.choice
-    counted, counts = lay_out(task), not takes_directly(plan)
-    graphs = find_graphs(counted if counts else find_entries(counted), mode, detection.memory, counts)
-    counted = graphs.counted
-    once, share = EachOnce.of(counted, mode), share_all(counted.entries.size)
+    task, choice, counts = PartitionTask(plan, preparation, table, options), plan.choice, not takes_directly(plan)
+    graphs = lay_out(task, choose_mode(plan), detection.memory)
+    graphs = find_graphs(graphs if counts else find_entries(graphs), counts)
+    once, share = EachOnce.of(graphs), share_all(graphs.entries.size)
     listing = TrendListing(detection, graphs, once, Selector.of(task), share, [])
     if choice is not None and listing.is_counted:
         listing = _share_out(listing, choice)
@@ -311,7 +425,7 @@ def list_trends(
 
 
 def _share_out(listing: TrendListing, choice: Choice) -> TrendListing:
-    entries, mode, place = listing.counted.entries, listing.graphs.mode, listing.counted.number_places()
+    entries, mode, place = listing.graphs.entries, listing.graphs.mode, listing.graphs.number_places()
     if choice.kind == "limit":
         counts = np.where(entries.counts == UNKNOWN, choice.count, entries.counts)
         return replace(listing, share=share_first(place, counts, choice.count))
@@ -327,7 +441,7 @@ def _share_out(listing: TrendListing, choice: Choice) -> TrendListing:
     if (entries.counts == UNKNOWN).any():
         message = "complete trends beyond 2^62 cannot be sampled"
         raise ExecutionError([Problem("TW413", message, "use smaller windows")])
-    seeds = name_seeds(listing.counted, choice.seed)
+    seeds = name_seeds(listing.graphs, choice.seed)
     return replace(listing, share=share_sample(place, entries.counts.tolist(), choice.count, seeds), seeds=seeds)
 
 
@@ -351,7 +465,7 @@ def check_number(number: int | None, most: int, plan: Plan) -> None:
 
 def _check_number_to_look_at(listing: TrendListing) -> None:
     """Where trends are looked at one by one, and it is known how many there are, nobody should wait in vain."""
-    number, most = listing.counted.entries.total, LOOKED_AT * listing.detection.max_trends
+    number, most = listing.graphs.entries.total, LOOKED_AT * listing.detection.max_trends
     if listing.graphs.mode == CHECKED or listing.closes or (number is not None and number <= most):
         return
     text = "more than 2^62" if number is None else _write_number(number)

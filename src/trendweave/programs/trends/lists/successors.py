@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
@@ -84,9 +85,9 @@ _NEVER = np.iinfo(np.int64).max
 _SMALL_CODES = 1 << 31
 
 
-@dataclass(frozen=True, slots=True)
-class LinkTask:
-    """The rows of a piece, what trends are words of, and where they may begin and end.
+@dataclass(frozen=True, eq=False)
+class GraphBuilder:
+    """Builds the graphs of a piece, of some of its segments at a time.
 
     Attributes:
         rows: The rows of all segments.
@@ -106,143 +107,207 @@ class LinkTask:
     final_guards: Mapping[int, np.ndarray]
     keeps_ends: bool
 
-    def cut(self, first: int, end: int) -> LinkTask:
-        """The same for some of the segments."""
-        starts, rows = self.rows.segment_starts, self.rows
-        at = slice(int(starts[first]), int(starts[end]))
-        columns = (part[at] for part in rows[1:])
-        return LinkTask(
-            Rows(starts[first : end + 1] - at.start, *columns),
-            self.template,
-            [condition.cut(at) for condition in self.conditions],
-            self.selection,
-            {state: guard[at] for state, guard in self.start_guards.items()},
-            {state: guard[at] for state, guard in self.final_guards.items()},
-            self.keeps_ends,
-        )
+    @cached_property
+    def _reach(self) -> Reach:
+        return find_reach(self.rows)
 
+    @cached_property
+    def _readable(self) -> list[np.ndarray]:
+        """Per state the rows that can be read in it, in some window."""
+        rows = self.rows
+        inside, variables = rows.window_first <= rows.window_last, self.template.state_variable.tolist()
+        known = {one: np.flatnonzero(can_be_read(rows.letters, one) & inside) for one in set(variables)}
+        return [known[one] for one in variables]
 
-def link_graph(task: LinkTask, linker: Linker, room: int) -> TrendGraph | None:
-    """Link the rows of a piece.
+    @cached_property
+    def _until_guards(self) -> list[np.ndarray | None]:
+        """Per transition and row, the first row of its segment of which the guard keeps it out."""
+        rows, known = self.rows, dict[int, np.ndarray]()
+        for guard in (condition.guard for condition in self.conditions):
+            if guard is not None and id(guard) not in known:
+                shut = np.where(guard == NO_MATCH, -1, guard)
+                out, tick = number_in_segments(rows.segment_starts, shut, rows.tick)
+                known[id(guard)] = np.searchsorted(out, tick, side="right")
+        return [known.get(id(condition.guard)) for condition in self.conditions]
 
-    Args:
-        task: The rows and what is looked for.
-        linker: What finds links.
-        room: Links that there is room for.
+    def link(self, first: int, end: int, linker: Linker, room: int) -> TrendGraph | None:
+        """Link the rows of some segments.
 
-    Returns:
-        The graph, or None where it does not fit.
-    """
-    readable, reach = _find_readable(task), find_reach(task.rows)
-    order, repeats = order_states(task.template)
-    # Per state, the rows that it was reached with, and the row that each has come from.
-    reached: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
-    # What links lead from and to, as row * states + state.
-    found: list[tuple[np.ndarray, np.ndarray]] = []
-    states = len(readable)
-    for state in order:
-        begun = _begin(task, state, readable[state], everywhere=bool(repeats[state]))
-        for rows, first in reached.pop(state, ()):
-            np.maximum.at(begun, rows, first)
-        for asked in _narrow_to_next(task, _find_candidates(task, state, begun, readable, reach), linker):
-            pairs = linker(asked, room)
-            if pairs is None:
-                return None
-            earlier, later = asked.sources[pairs[0]], asked.targets[pairs[1]]
-            room -= earlier.size
-            found.append((earlier * states + state, later * states + asked.state))
-            if not repeats[asked.state]:
-                reached.setdefault(asked.state, []).append((later, begun[earlier]))
-    return _join(task, readable, found)
+        Args:
+            first: The first segment.
+            end: The one after the last.
+            linker: What finds links.
+            room: Links that there is room for.
 
+        Returns:
+            The graph, or None where it does not fit.
+        """
+        order, repeats = order_states(self.template)
+        base, states = int(self.rows.segment_starts[first]), len(repeats)
+        # Per state, the rows that it was reached with, and the row that each has come from.
+        reached: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
+        # What links lead from and to, as row * states + state.
+        found: list[tuple[np.ndarray, np.ndarray]] = []
+        for state in order:
+            begun = self._begin(state, first, end, everywhere=bool(repeats[state]))
+            for rows, begin in reached.pop(state, ()):
+                np.maximum.at(begun, rows - base, begin)
+            sources = np.flatnonzero(begun >= 0) + base
+            candidates = self._find_candidates(state, sources, begun[sources - base])
+            if self.selection == Selection.NEXT and candidates:
+                candidates = self._narrow_to_next(candidates, linker)
+            for asked in candidates:
+                pairs = linker(asked, room)
+                if pairs is None:
+                    return None
+                earlier, later = asked.sources[pairs[0]], asked.targets[pairs[1]]
+                room -= earlier.size
+                found.append((earlier * states + state, later * states + asked.state))
+                if not repeats[asked.state]:
+                    reached.setdefault(asked.state, []).append((later, begun[earlier - base]))
+        return self._join(first, end, found)
 
-def keep_unlinked(task: LinkTask, linker: Linker) -> TrendGraph:
-    """The graph of a piece without edges, which are too many to be listed: every row in every state that it can be
-    read in, and with skip-till-next-match the time at which each can be followed."""
-    states = len(task.template.state_variable)
-    readable = _find_readable(task)
-    key = np.sort(np.concatenate([readable[state] * states + state for state in range(states)]))
-    row, state = key // states, key % states
-    follow = np.empty(0, np.int64)
-    if task.selection == Selection.NEXT:
-        follow, reach = np.full(key.size, -1), find_reach(task.rows)
-        for number in range(states):
-            rows, begun = readable[number], np.full(task.rows.tick.size, -1)
-            begun[rows] = rows
-            found = _find_candidates(task, number, begun, readable, reach)
-            if found:
-                soonest = np.min([_find_first(task.rows.tick, asked, linker)[1] for asked in found], axis=0)
-                follow[np.searchsorted(key, rows * states + number)] = np.where(soonest == _NEVER, -1, soonest)
-    start, until = _find_windows(task, row, state)
-    return _make_graph(task, row, state, start, until, np.empty(0, np.int64), np.empty(0, np.int32), follow)
+    def keep_unlinked(self, segment: int, linker: Linker) -> TrendGraph:
+        """The graph of a segment without edges, which are too many to be listed: every row in every state that it can
+        be read in, and with skip-till-next-match the time at which each can be followed."""
+        states = len(self._readable)
+        readable = [self._inside(state, segment, segment + 1) for state in range(states)]
+        key = np.sort(np.concatenate([rows * states + state for state, rows in enumerate(readable)]))
+        follow = np.empty(0, np.int64)
+        if self.selection == Selection.NEXT:
+            follow = np.full(key.size, -1)
+            for state, rows in enumerate(readable):
+                found = self._find_candidates(state, rows, rows)
+                if found:
+                    soonest = np.min([self._find_first(asked, linker)[1] for asked in found], axis=0)
+                    follow[np.searchsorted(key, rows * states + state)] = np.where(soonest == _NEVER, -1, soonest)
+        return self._make_graph(segment, segment + 1, key // states, key % states)._replace(follow=follow)
 
+    def _inside(self, state: int, first: int, end: int) -> np.ndarray:
+        """The rows of some segments that can be read in a state."""
+        readable, bounds = self._readable[state], self.rows.segment_starts[[first, end]]
+        return readable[slice(*np.searchsorted(readable, bounds))]
 
-def _begin(task: LinkTask, state: int, readable: np.ndarray, everywhere: bool) -> np.ndarray:
-    """Per row, the latest row with which a trend begins that has come to it in this state: itself where one begins
-    there, or `everywhere`; -1 where none has."""
-    begun = np.full(task.rows.tick.size, -1, np.int64)
-    starting = readable if everywhere else readable[_start_from(task, state, readable) != NO_WINDOW]
-    begun[starting] = starting
-    return begun
+    def _begin(self, state: int, first: int, end: int, everywhere: bool) -> np.ndarray:
+        """Per row, the latest row with which a trend begins that has come to it in this state: itself where one begins
+        there, or `everywhere`; -1 where none has."""
+        base, stop = self.rows.segment_starts[[first, end]].tolist()
+        begun, starting = np.full(stop - base, -1, np.int64), self._inside(state, first, end)
+        if not everywhere:
+            starting = starting[self._find_windows(starting, np.full(starting.size, state))[0] != NO_WINDOW]
+        begun[starting - base] = starting
+        return begun
 
+    def _find_candidates(self, state: int, sources: np.ndarray, begun: np.ndarray) -> list[Candidates]:
+        """Where the rows that can follow some sources in a state lie, along all transitions from it; `begun` is the
+        latest row with which a trend begins that has come to each."""
+        found: list[Candidates] = []
+        for number in np.flatnonzero(np.asarray(self.template.source) == state).tolist() if sources.size else ():
+            target, condition, tick = int(self.template.target[number]), self.conditions[number], self.rows.tick
+            after, before = self._reach.later[sources], self._reach.beyond[begun]
+            if self.selection == Selection.CONTIGUOUS:
+                next_row = np.minimum(after, tick.size - 1)
+                nearest = tick[next_row] == tick[sources] + 1
+                before = np.where(nearest, np.minimum(before, self._reach.later[next_row]), after)
+            guard = self._until_guards[number]
+            if guard is not None and self.selection != Selection.NEXT:
+                before = np.minimum(before, guard[sources])
+            before = np.maximum(before, after)
+            targets = self._readable[target]
+            if condition.equal is None:
+                low, high = np.searchsorted(targets, after), np.searchsorted(targets, before)
+            else:
+                bounds = np.searchsorted(targets, (after.min(), before.max()))
+                targets, low, high = _find_equal(*condition.equal, sources, targets[slice(*bounds)], after, before)
+            found.append(Candidates(target, condition, sources, targets, low, high))
+        return found
 
-def _find_readable(task: LinkTask) -> list[np.ndarray]:
-    """Per state the rows that can be read in it, in some window."""
-    rows = task.rows
-    inside, variables = rows.window_first <= rows.window_last, task.template.state_variable.tolist()
-    known = {one: np.flatnonzero(can_be_read(rows.letters, one) & inside) for one in set(variables)}
-    return [known[one] for one in variables]
+    def _narrow_to_next(self, found: Sequence[Candidates], linker: Linker) -> list[Candidates]:
+        """Only the first time at which some event can follow each source on some transition."""
+        tick = self.rows.tick
+        firsts = [self._find_first(asked, linker) for asked in found]
+        soonest = np.min([at for _, at in firsts], axis=0)
+        narrowed = []
+        for asked, (first, at) in zip(found, firsts, strict=True):
+            low = np.where((at == soonest) & (at != _NEVER), first, asked.high)
+            high = np.minimum(asked.high, _end_of_tick(tick, asked.targets)[np.minimum(low, asked.targets.size)])
+            guard = asked.condition.guard
+            if guard is not None and asked.targets.size:
+                # Those of one time have one guard.
+                is_open = tick[asked.sources] >= guard[asked.targets[np.minimum(low, asked.targets.size - 1)]]
+                high = np.where(is_open, high, low)
+            narrowed.append(replace(asked, low=low, high=np.maximum(low, high)))
+        return narrowed
 
+    def _find_first(self, asked: Candidates, linker: Linker) -> tuple[np.ndarray, np.ndarray]:
+        """The first target of each source, and its time."""
+        first, at = np.full(asked.sources.size, -1), np.full(asked.sources.size, _NEVER)
+        pairs = linker(asked, None)
+        assert pairs is not None, "there is room for one of each source"
+        first[pairs[0]], at[pairs[0]] = pairs[1], self.rows.tick[asked.targets[pairs[1]]]
+        return first, at
 
-def _start_from(task: LinkTask, state: int, chosen: np.ndarray) -> np.ndarray:
-    """The first window in which a trend may begin with each of the rows in this state."""
-    if not task.template.is_start[state]:
-        return np.full(chosen.size, NO_WINDOW)
-    window = task.rows.window_first[chosen]
-    if state in task.start_guards:
-        window = np.maximum(window, task.start_guards[state][chosen])
-    return np.where(window <= task.rows.window_last[chosen], window, NO_WINDOW)
+    def _find_windows(self, row: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The first window in which a trend may begin with each row in a state, and the last in which one may end."""
+        first, last = self.rows.window_first[row], self.rows.window_last[row]
+        start = np.where(self.template.is_start[state], first, NO_WINDOW)
+        until = np.where(self.template.is_final[state], last, -NO_WINDOW)
+        for number, guard in self.start_guards.items():
+            here = state == number
+            start[here] = np.maximum(start[here], guard[row[here]])
+        for number, guard in self.final_guards.items():
+            here = state == number
+            until[here] = np.minimum(until[here], guard[row[here]])
+        return np.where(start <= last, start, NO_WINDOW), np.where(until >= first, until, -NO_WINDOW)
 
-
-def _end_until(task: LinkTask, state: int, chosen: np.ndarray) -> np.ndarray:
-    """The last window in which a trend may end with each of the rows in this state."""
-    if not task.template.is_final[state]:
-        return np.full(chosen.size, -NO_WINDOW)
-    window = task.rows.window_last[chosen]
-    if state in task.final_guards:
-        window = np.minimum(window, task.final_guards[state][chosen])
-    return np.where(window >= task.rows.window_first[chosen], window, -NO_WINDOW)
-
-
-def _find_candidates(
-    task: LinkTask, state: int, begun: np.ndarray, readable: list[np.ndarray], reach: Reach
-) -> list[Candidates]:
-    """Where the rows that can follow those of a state lie, along all of its transitions."""
-    sources = np.flatnonzero(begun >= 0)
-    found: list[Candidates] = []
-    for number in np.flatnonzero(np.asarray(task.template.source) == state).tolist() if sources.size else ():
-        target, condition, tick = int(task.template.target[number]), task.conditions[number], task.rows.tick
-        after, before = reach.later[sources], reach.beyond[begun[sources]]
-        if task.selection == Selection.CONTIGUOUS:
-            nearest = tick[np.minimum(after, tick.size - 1)] == tick[sources] + 1
-            before = np.where(nearest, np.minimum(before, _end_of_tick(tick, np.arange(tick.size))[after]), after)
-        if condition.guard is not None and task.selection != Selection.NEXT:
-            before = np.minimum(before, _until_guard(task, condition.guard)[sources])
-        before = np.maximum(before, after)
-        targets = readable[target]
-        if condition.equal is None:
-            low, high = np.searchsorted(targets, after), np.searchsorted(targets, before)
+    def _join(self, first: int, end: int, found: Sequence[tuple[np.ndarray, np.ndarray]]) -> TrendGraph:
+        """The graph of all links, without those that no way from a beginning to an end passes."""
+        template, states = self.template, len(self._readable)
+        base, stop = (self.rows.segment_starts[[first, end]] * states).tolist()
+        # What can be a trend by itself is a vertex, too.
+        both = np.flatnonzero(template.is_start & template.is_final).tolist()
+        alone = [self._inside(state, first, end) * states + state for state in both]
+        ends = [side[0] for side in found] + [side[1] for side in found]
+        keys, links = np.concatenate([np.empty(0, np.int64), *ends, *alone]) - base, sum(one.size for one, _ in found)
+        if stop - base <= _FEW_PLACES + _PLACES_PER_LINK * keys.size:
+            numbers, key = number_present(keys, stop - base)
         else:
-            targets, low, high = _find_equal(*condition.equal, sources, targets, after, before)
-        found.append(Candidates(target, condition, sources, targets, low, high))
-    return found
+            key = different_numbers(keys)
+            numbers = np.searchsorted(key, keys)
+        earlier, later = numbers[:links], numbers[links : 2 * links]
+        if len(found) > 1:
+            order = stable_order(earlier, key.size)[0]
+            earlier, later = earlier[order], later[order]
+        order, edge_starts = stable_order(later, key.size)
+        edges = earlier[order].astype(np.int32)
+        graph = self._make_graph(first, end, (key + base) // states, (key + base) % states)
+        final = np.asarray(template.is_final)[graph.state] if self.keeps_ends else graph.end_until != -NO_WINDOW
+        kept = latest_before(edge_starts, edges, np.where(graph.start_from != NO_WINDOW, 0, NOWHERE))[1] != NOWHERE
+        kept &= latest_behind(edge_starts, edges, np.where(final, 0, NOWHERE))[1] != NOWHERE
+        if not kept.all():
+            new_number, after = np.cumsum(kept) - 1, np.repeat(np.arange(key.size), np.diff(edge_starts))
+            kept_edges = kept[edges] & kept[after]
+            edges = new_number[edges[kept_edges]].astype(np.int32)
+            graph = self._make_graph(first, end, graph.row[kept], graph.state[kept])
+            edge_starts = np.zeros(graph.row.size + 1, np.int64)
+            np.cumsum(np.bincount(new_number[after[kept_edges]], minlength=graph.row.size), out=edge_starts[1:])
+        return graph._replace(edge_starts=edge_starts, edges=edges)
 
-
-def _until_guard(task: LinkTask, guard: np.ndarray) -> np.ndarray:
-    """Per row, the first of its segment of which the guard keeps it out."""
-    rows = task.rows
-    out, tick = number_in_segments(rows.segment_starts, np.where(guard == NO_MATCH, -1, guard), rows.tick)
-    return np.searchsorted(out, tick, side="right")
+    def _make_graph(self, first: int, end: int, row: np.ndarray, state: np.ndarray) -> TrendGraph:
+        """The graph of some vertices, without edges."""
+        rows, nothing = self.rows, np.empty(0, np.int64)
+        return TrendGraph(
+            row,
+            state.astype(np.int32),
+            rows.tick[row],
+            rows.window_first[row],
+            rows.window_last[row],
+            *self._find_windows(row, state),
+            nothing,
+            nothing,
+            nothing.astype(np.int32),
+            np.searchsorted(row, rows.segment_starts[first : end + 1]),
+        )
 
 
 def _find_equal(
@@ -266,35 +331,6 @@ def _find_equal(
     return targets, low, np.where(codes < 0, low, high)
 
 
-def _narrow_to_next(task: LinkTask, found: Sequence[Candidates], linker: Linker) -> Sequence[Candidates]:
-    """With skip-till-next-match, only the first time at which some event can follow each source on some transition."""
-    if task.selection != Selection.NEXT or not found:
-        return found
-    tick = task.rows.tick
-    firsts = [_find_first(tick, asked, linker) for asked in found]
-    soonest = np.min([at for _, at in firsts], axis=0)
-    narrowed = []
-    for asked, (first, at) in zip(found, firsts, strict=True):
-        low = np.where((at == soonest) & (at != _NEVER), first, asked.high)
-        high = np.minimum(asked.high, _end_of_tick(tick, asked.targets)[np.minimum(low, asked.targets.size)])
-        guard = asked.condition.guard
-        if guard is not None and asked.targets.size:
-            # Those of one time have one guard.
-            is_open = tick[asked.sources] >= guard[asked.targets[np.minimum(low, asked.targets.size - 1)]]
-            high = np.where(is_open, high, low)
-        narrowed.append(replace(asked, low=low, high=np.maximum(low, high)))
-    return narrowed
-
-
-def _find_first(tick: np.ndarray, asked: Candidates, linker: Linker) -> tuple[np.ndarray, np.ndarray]:
-    """The first target of each source, and its time."""
-    first, at = np.full(asked.sources.size, -1), np.full(asked.sources.size, _NEVER)
-    pairs = linker(asked, None)
-    assert pairs is not None, "there is room for one of each source"
-    first[pairs[0]], at[pairs[0]] = pairs[1], tick[asked.targets[pairs[1]]]
-    return first, at
-
-
 def _end_of_tick(tick: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Per place of some rows, the next place with another tick; where they end, their number. Ticks of two segments
     that are equal and next to each other are told apart by the bounds of their source."""
@@ -303,76 +339,6 @@ def _end_of_tick(tick: np.ndarray, rows: np.ndarray) -> np.ndarray:
     begins[1:] = here[1:] != here[:-1]
     starts = np.append(np.flatnonzero(begins), rows.size)
     return np.append(starts[np.cumsum(begins)], rows.size)
-
-
-def _find_windows(task: LinkTask, row: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first window in which a trend may begin with each vertex, and the last in which one may end."""
-    start, until = np.empty(row.size, np.int64), np.empty(row.size, np.int64)
-    order = np.argsort(state, kind="stable")
-    for here in np.split(order, np.flatnonzero(np.diff(state[order])) + 1) if row.size else ():
-        number = int(state[here[0]])
-        start[here], until[here] = _start_from(task, number, row[here]), _end_until(task, number, row[here])
-    return start, until
-
-
-def _join(task: LinkTask, readable: list[np.ndarray], found: Sequence[tuple[np.ndarray, np.ndarray]]) -> TrendGraph:
-    """The graph of all links, without those that no way from a beginning to an end passes."""
-    template, states = task.template, len(readable)
-    # What can be a trend by itself is a vertex, too.
-    alone = [readable[one] * states + one for one in np.flatnonzero(template.is_start & template.is_final).tolist()]
-    ends = [side[0] for side in found] + [side[1] for side in found]
-    keys, links = np.concatenate([np.empty(0, np.int64), *ends, *alone]), sum(side.size for side, _ in found)
-    places = task.rows.tick.size * states
-    if places <= _FEW_PLACES + _PLACES_PER_LINK * keys.size:
-        numbers, key = number_present(keys, places)
-    else:
-        key = different_numbers(keys)
-        numbers = np.searchsorted(key, keys)
-    earlier, later = numbers[:links], numbers[links : 2 * links]
-    row, state = key // states, key % states
-    start, until = _find_windows(task, row, state)
-    if len(found) > 1:
-        order = stable_order(earlier, key.size)[0]
-        earlier, later = earlier[order], later[order]
-    order, edge_starts = stable_order(later, key.size)
-    edges = earlier[order].astype(np.int32)
-    final = np.asarray(template.is_final)[state] if task.keeps_ends else until != -NO_WINDOW
-    kept = latest_before(edge_starts, edges, np.where(start != NO_WINDOW, 0, NOWHERE))[1] != NOWHERE
-    kept &= latest_behind(edge_starts, edges, np.where(final, 0, NOWHERE))[1] != NOWHERE
-    if not kept.all():
-        new_number, after = np.cumsum(kept) - 1, np.repeat(np.arange(row.size), np.diff(edge_starts))
-        kept_edges = kept[edges] & kept[after]
-        edges = new_number[edges[kept_edges]].astype(np.int32)
-        row, state, start, until = row[kept], state[kept], start[kept], until[kept]
-        edge_starts = np.zeros(row.size + 1, np.int64)
-        np.cumsum(np.bincount(new_number[after[kept_edges]], minlength=row.size), out=edge_starts[1:])
-    return _make_graph(task, row, state, start, until, edge_starts, edges, np.empty(0, np.int64))
-
-
-def _make_graph(
-    task: LinkTask,
-    row: np.ndarray,
-    state: np.ndarray,
-    start: np.ndarray,
-    until: np.ndarray,
-    edge_starts: np.ndarray,
-    edges: np.ndarray,
-    follow: np.ndarray,
-) -> TrendGraph:
-    rows = task.rows
-    return TrendGraph(
-        row,
-        state.astype(np.int32),
-        rows.tick[row],
-        rows.window_first[row],
-        rows.window_last[row],
-        start,
-        until,
-        follow,
-        edge_starts,
-        edges,
-        np.searchsorted(row, rows.segment_starts),
-    )
 
 
 def order_states(template: Template) -> tuple[list[int], np.ndarray]:

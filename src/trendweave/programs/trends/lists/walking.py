@@ -18,21 +18,34 @@ from trendweave.errors import ExecutionError, Problem
 from trendweave.gpu.card import find_card, memory_told, refuse_work
 from trendweave.gpu.links import CardLinks
 from trendweave.kernels.lists.graph import ALL, CHECKED, NO_WINDOW, TrendGraph, find_bounds, list_windows
-from trendweave.kernels.lists.pieces import (
+from trendweave.kernels.lists.sample import WindowSampler
+from trendweave.kernels.lists.walk import (
     BYTES_PER_PIECE,
     BYTES_PER_VERTEX,
+    START,
+    Entries,
+    Found,
     Pieces,
+    Progress,
+    Share,
     build_pieces,
+    count_paths,
     count_pieces,
     find_begins,
+    new_walk,
+    walk_back,
 )
-from trendweave.kernels.lists.sample import WindowSampler
-from trendweave.kernels.lists.walk import START, Entries, Found, Progress, Share, count_paths, new_walk, walk_back
 from trendweave.programs.trends.detection import Detection, Strategy
 from trendweave.programs.trends.lists.choosing import NO_LIMIT, share_all
-from trendweave.programs.trends.lists.counting import UNKNOWN, CountedTrends, WindowEntries, count_trends, join_arrays
 from trendweave.programs.trends.lists.edges import NotLinkedError, link_on_card, why_not_linked
-from trendweave.programs.trends.lists.graphs import SegmentGraph, SegmentGraphs
+from trendweave.programs.trends.lists.graphs import (
+    UNKNOWN,
+    SegmentGraph,
+    TrendGraphs,
+    WindowEntries,
+    count_trends,
+    join_arrays,
+)
 from trendweave.results.shown_trends import take_lists
 
 #: Trends in a batch, and vertices in its buffer, at most; a longer trend has a buffer of its own.
@@ -143,13 +156,13 @@ def take_entries(part: SegmentGraph, entries: WindowEntries, chosen: np.ndarray,
     return Entries(segment, window, *find_bounds(part.graph, segment, window), chosen, share)
 
 
-def name_seeds(counted: CountedTrends, seed: int) -> list[str]:
+def name_seeds(graphs: TrendGraphs, seed: int) -> list[str]:
     """Write a text per entry that depends on the seed, the window and the group, and on nothing else."""
-    keys = counted.windows.keys(counted.entries.window).tolist()
-    columns = [column.to_pylist() for column in counted.group_columns]
+    keys = graphs.windows.keys(graphs.entries.window).tolist()
+    columns = [column.to_pylist() for column in graphs.group_columns]
     return [
         f"{seed}|{key}|{[repr(column[group]) for column in columns]}"
-        for key, group in zip(keys, counted.entries.group.tolist(), strict=True)
+        for key, group in zip(keys, graphs.entries.group.tolist(), strict=True)
     ]
 
 
@@ -229,7 +242,7 @@ def plan_walks(
         pieces = None if begins is None else _build_least(graph, begins, low, high, most, memory, strategy)
         if pieces is None and strategy != "h-cet":
             message = f"{strategy} would need more than {memory >> 20:,} MB for its pieces of trends"
-            way = "leave the choice to the optimiser, raise memory=, or use smaller windows"
+            way = "leave strategy= out, raise memory=, or use smaller windows"
             raise ExecutionError([Problem("TW413", message, way)])
         yield chosen, pieces
 
@@ -269,13 +282,11 @@ class NotCountedError(Exception):
     """A graph has too many edges or windows, or too many trends for 64 bits: others count them."""
 
 
-def find_graphs(counted: CountedTrends, mode: int, memory: int, counts: bool) -> SegmentGraphs:
-    """Build the graphs of a task, and count the trends over them.
+def find_graphs(graphs: TrendGraphs, counts: bool) -> TrendGraphs:
+    """Build the graphs of a task where a card does that, and count the trends over them.
 
     Args:
-        counted: The rows of the task; the windows to look into, where trends are not counted.
-        mode: ALL, COMPLETE or CHECKED.
-        memory: For the graphs.
+        graphs: The graphs; with the windows to look into, where trends are not counted.
         counts: Whether to count.
 
     Returns:
@@ -284,14 +295,13 @@ def find_graphs(counted: CountedTrends, mode: int, memory: int, counts: bool) ->
     Raises:
         ExecutionError: TW422 where a card is asked for and does not serve this, TW423 where its memory is too small.
     """
-    graphs = SegmentGraphs(counted, mode, memory)
-    if counted.task.options.device == "gpu":
+    if graphs.task.options.device == "gpu":
         graphs = _link_on_card(graphs)
     return _count(graphs) if counts else graphs
 
 
-def _link_on_card(graphs: SegmentGraphs) -> SegmentGraphs:
-    reason = why_not_linked(graphs.counted.task.plan)
+def _link_on_card(graphs: TrendGraphs) -> TrendGraphs:
+    reason = why_not_linked(graphs.task.plan)
     if reason is not None:
         refuse_work(f"{reason} is not served on a GPU")
     card = find_card()
@@ -305,14 +315,14 @@ def _link_on_card(graphs: SegmentGraphs) -> SegmentGraphs:
     return graphs
 
 
-def _count(graphs: SegmentGraphs) -> SegmentGraphs:
-    counted, mode = graphs.counted, ALL if graphs.mode == CHECKED else graphs.mode
-    group, found = join_arrays(counted.groups), list[WindowEntries]()
+def _count(graphs: TrendGraphs) -> TrendGraphs:
+    mode = ALL if graphs.mode == CHECKED else graphs.mode
+    group, found = join_arrays(graphs.groups), list[WindowEntries]()
     try:
         graphs = graphs.visit(lambda part: found.append(_count_entries(part, group, mode)))
     except NotCountedError:
-        return replace(graphs, counted=count_trends(counted))
-    return replace(graphs, counted=counted.with_entries(WindowEntries.join(found)))
+        return count_trends(graphs)
+    return graphs.with_entries(WindowEntries.join(found))
 
 
 def _count_entries(part: SegmentGraph, group: np.ndarray, mode: int) -> WindowEntries:
