@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trendweave.runners.options import Options
     from trendweave.runners.session import PushSession
     from trendweave.runners.shipping.package import Package
-    from trendweave.runners.spark.reading.events import ParquetEvents, read
+    from trendweave.runners.spark.reading import ParquetEvents, read
     from trendweave.shipping import package, warm_up
     from trendweave.showing import plot, show
     from trendweave.store.event_store import EventStore
@@ -69,14 +69,14 @@ _ON_DEMAND = {
     "Metrics": "runners.metrics",
     "Options": "runners.options",
     "Package": "runners.shipping.package",
-    "ParquetEvents": "runners.spark.reading.events",
+    "ParquetEvents": "runners.spark.reading",
     "PushSession": "runners.session",
     "SharingMetrics": "programs.shared.metrics",
     "State": "runners.incremental",
     "calibrate": "runners.auto",
     "package": "shipping",
     "plot": "showing",
-    "read": "runners.spark.reading.events",
+    "read": "runners.spark.reading",
     "show": "showing",
     "warm_up": "shipping",
 }

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from trendweave.runners.local import Batches
     from trendweave.runners.options import Settings
     from trendweave.runners.session import PushSession
-    from trendweave.runners.spark.reading.events import ParquetEvents
+    from trendweave.runners.spark.reading import ParquetEvents
     from trendweave.store.event_store import EventStore
     from trendweave.store.patterns.access import Access
     from trendweave.store.patterns.plan_access import Wish
@@ -92,7 +92,7 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
         if settings.times.changes:
             return run(asked, events.to_spark(), options)
         program, _ = _bind_on_spark(asked, events.to_spark(), settings)
-        from trendweave.runners.spark.reading.run import run_files
+        from trendweave.runners.spark.reading import run_files
 
         _watch_tasks(events.sparkSession, settings)
         return run_files(program, events, settings)
@@ -126,7 +126,7 @@ def _mark_numbers(rows: pa.Table, settings: Settings) -> pa.Table:
 
 def _watch_tasks(spark: SparkSession, settings: Settings) -> None:
     """Show how far the tasks of actions on a result are."""
-    from trendweave.runners.spark.progress.tasks import watch_tasks
+    from trendweave.runners.spark.progress import watch_tasks
 
     watch_tasks(spark, settings.progress)
 
@@ -334,7 +334,7 @@ def find_schema(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
     if is_spark(events):
         settings = asked.settings(Place.SCHEMA, options, _settings_of(events))
         program, plain = _bind_on_spark(asked, events, settings)
-        from trendweave.runners.spark.schema import result_type
+        from trendweave.runners.spark.prepare import result_type
 
         return result_type(program, plain.schema)
     settings = asked.settings(Place.SCHEMA, options, None)
@@ -393,7 +393,7 @@ def is_store(events: object) -> TypeGuard[EventStore]:
 
 def is_read_by_tasks(events: object) -> bool:
     """Whether events are files of `trendweave.read`."""
-    return type(events).__module__ == "trendweave.runners.spark.reading.events"
+    return type(events).__module__ == "trendweave.runners.spark.reading"
 
 
 def _bind_here(asked: Asked, events: Any, settings: Settings) -> Program:
@@ -425,10 +425,10 @@ def _given(events: Any, settings: Settings) -> Given | None:
 def _bind_on_spark(asked: Asked, events: DataFrame, settings: Settings) -> tuple[Program, DataFrame]:
     """The program, and the events as it takes them."""
     from trendweave.kernel_cache.waiting import tell_driver
-    from trendweave.runners.spark.given_times.reading import read_times_on_spark
     from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings, settle_numbers_on_spark
-    from trendweave.runners.spark.sessions.worker_python import check_python
+    from trendweave.runners.spark.time_parsing import read_times_on_spark
     from trendweave.runners.spark.versions import check_version
+    from trendweave.runners.spark.workers import check_python
 
     check_version()
     check_python(events.sparkSession)

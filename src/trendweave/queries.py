@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from trendweave.runners.options import Options, Settings
     from trendweave.runners.place import Place
     from trendweave.runners.session import PushSession
-    from trendweave.runners.spark.reading.events import ParquetEvents
+    from trendweave.runners.spark.reading import ParquetEvents
     from trendweave.store.event_store import EventStore
     from trendweave.store.patterns.plan_access import Wish
 

@@ -137,9 +137,6 @@ MAY_IMPORT_PYSPARK = (
     "runners/options.py",
 )
 
-# A folder that has more is a corridor: it wants rooms of its own.
-MOST_FILES = 22
-
 
 def imported_names(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[int, str]]:
     """Line and full dotted name of all that a module imports, also inside functions and for types alone.
@@ -221,23 +218,12 @@ def unlisted_rooms(package: Path) -> list[str]:
     return sorted(f"{room}: a room that ROOMS does not list" for room in folders - ROOMS.keys())
 
 
-def crowded_folders(package: Path) -> list[str]:
-    """Folders with more Python files than a reader can hold."""
-    folders = {file.parent for file in sources(package)}
-    numbers = {folder: len(list(folder.glob("*.py"))) for folder in folders}
-    return sorted(
-        f"{folder.relative_to(package).as_posix()}: {number} files, more than {MOST_FILES}"
-        for folder, number in numbers.items()
-        if number > MOST_FILES
-    )
-
-
 def violations(package: Path) -> list[str]:
     """All that is against the rules and has no excuse, imports as `file:line: reason`."""
     imports = [
         f"{path}:{line}: {reason}" for path, line, name, reason in complaints(package) if excused(path, name) is None
     ]
-    return imports + unlisted_rooms(package) + crowded_folders(package)
+    return imports + unlisted_rooms(package)
 
 
 def test_package_follows_the_table() -> None:
@@ -340,16 +326,6 @@ def test_room_that_is_not_listed_is_found(tmp_path: Path, path: str) -> None:
     (found,) = violations(tmp_path)
 
     assert found.endswith(": a room that ROOMS does not list")
-
-
-def test_crowded_folder_is_found(tmp_path: Path) -> None:
-    for number in range(MOST_FILES):
-        plant(tmp_path, f"rows/file_{number}.py", "")
-    assert violations(tmp_path) == []
-
-    plant(tmp_path, "rows/one_more.py", "")
-
-    assert violations(tmp_path) == [f"rows: {MOST_FILES + 1} files, more than {MOST_FILES}"]
 
 
 def plant(package: Path, path: str, source: str) -> None:

@@ -18,8 +18,7 @@ from tests.reference.intervals.streams import queries_and_events
 from trendweave.programs.intervals.program import IntervalMatches, bind_intervals
 from trendweave.programs.program import EVERYTHING, Scope
 from trendweave.rows.encoded import CHUNK, TIME
-from trendweave.runners.spark.table_task import Limits, TableTask
-from trendweave.runners.spark.task import ComputeTask, MergeTask
+from trendweave.runners.spark.tasks import ComputeTask, Limits, MergeTask, TableTask
 
 
 def prepared(query: Query, events: list[dict[str, Any]]) -> tuple[IntervalMatches, pa.Table, pa.Table] | None:

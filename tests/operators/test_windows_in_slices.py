@@ -13,8 +13,8 @@ from trendweave.programs.operators.windows.program import bind_windows
 from trendweave.programs.operators.windows.slices import BEGIN
 from trendweave.rows.arrow_bytes import from_stream
 from trendweave.runners.local import run_local
-from trendweave.runners.spark.exchange.buckets import Buckets
-from trendweave.runners.spark.operators.slices import FoldTask, MergeTask
+from trendweave.runners.spark.blobs import Buckets
+from trendweave.runners.spark.operators import FoldTask, MergeTask
 
 SECOND = 10**9
 

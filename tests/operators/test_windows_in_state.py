@@ -14,9 +14,9 @@ from trendweave.planning.operator_plans import AggregatePlan, RowCount, TimeSpan
 from trendweave.programs.operators.windows.program import WindowAggregates, bind_windows
 from trendweave.runners.local import run_local
 from trendweave.runners.options import Settings
-from trendweave.runners.spark.packing.state_buckets import StateBuckets
 from trendweave.runners.spark.pieces import PackTask
 from trendweave.runners.spark.stream import make_processor
+from trendweave.runners.spark.stream_state import StateBuckets
 
 SECOND = 10**9
 SCHEMA = pa.schema([("time", pa.int64()), ("key", pa.int64()), ("x", pa.int64()), ("y", pa.float64())])

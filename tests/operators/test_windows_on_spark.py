@@ -19,7 +19,7 @@ from trendweave.planning.operator_plans import AggregatePlan, RowCount, TimeSpan
 from trendweave.programs.operators.windows.program import WindowAggregates, bind_windows
 from trendweave.runners.local import run_local
 from trendweave.runners.options import Settings
-from trendweave.runners.spark.operators import run as on_dataframes
+from trendweave.runners.spark import operators as on_dataframes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -93,7 +93,7 @@ def test_tasks_give_the_rows_of_one_table(spark: SparkSession, table: pa.Table, 
 
 @pytest.mark.parametrize(("window", "keys"), [(WINDOWS[2], ("key",)), (WINDOWS[3], ())])
 def test_slices_give_the_rows_of_one_table(spark: SparkSession, table: pa.Table, window: Any, keys: Any) -> None:
-    from trendweave.runners.spark.operators.slices import windows_in_slices
+    from trendweave.runners.spark.operators import windows_in_slices
 
     program = bind(table, "COUNT(*), COUNT(s), SUM(x), AVG(x), SUM(y), AVG(y), MIN(y), MAX(f), SUM(d)", window, keys)
 
@@ -107,7 +107,7 @@ def test_slices_give_the_rows_of_one_table(spark: SparkSession, table: pa.Table,
 
 @pytest.mark.parametrize(("window", "keys"), [(WINDOWS[2], ("key",)), (WINDOWS[3], ()), (WINDOWS[3], ("s", "b"))])
 def test_spark_sql_gives_the_rows_of_one_table(spark: SparkSession, table: pa.Table, window: Any, keys: Any) -> None:
-    from trendweave.runners.spark.operators.windows import windows_in_sql
+    from trendweave.runners.spark.operators import windows_in_sql
 
     program = bind(table, PLAIN, window, keys)
 
@@ -134,7 +134,7 @@ def test_spark_sql_gives_the_rows_of_one_table(spark: SparkSession, table: pa.Ta
 def test_what_spark_computes_differently_runs_in_tasks(
     spark: SparkSession, table: pa.Table, outputs: str, window: Any
 ) -> None:
-    from trendweave.runners.spark.operators.windows import windows_in_sql
+    from trendweave.runners.spark.operators import windows_in_sql
 
     assert windows_in_sql(bind(table, outputs, window, ()), frame(spark, table), Settings()) is None
 

@@ -17,8 +17,8 @@ from trendweave.programs.trends import aggregates
 from trendweave.progress import displays, expect, follow, reporting, watching
 from trendweave.progress.displays import NotebookBar, RichBar, Seen, TqdmBar, find_display, write_seconds
 from trendweave.progress.reporting import listening
-from trendweave.runners.spark.progress import tasks
-from trendweave.runners.spark.progress.tasks import Tasks, find_tasks, show_tasks
+from trendweave.runners.spark import progress
+from trendweave.runners.spark.progress import Tasks, find_tasks, show_tasks
 
 EVENTS = pa.table({"time": list(range(100)), "type": ["A"] * 100, "x": [1.0] * 100})
 QUERY = "RETURN COUNT(*) PATTERN A a WITHIN 10 seconds SLIDE 10 seconds"
@@ -324,7 +324,7 @@ def test_rate_and_time_left_are_of_the_jobs_that_run(monkeypatch: pytest.MonkeyP
         now[0] += 1
         return looks.pop(0) if looks else None
 
-    monkeypatch.setattr(tasks, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
     show_tasks(look, Noted, patience=0.0, idle=3.0, pause=0.0)
     (bar,) = Noted.made
     assert [(seen.what, seen.rate, seen.left) for seen in bar.seen] == [
@@ -347,7 +347,7 @@ def test_short_jobs_have_no_bar() -> None:
 @pytest.mark.usefixtures("_looked_at")
 def test_over_connect_nothing_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is no status tracker; even asking for the context would be an error."""
-    monkeypatch.setattr(tasks, "choose_display", lambda wanted: Noted)
+    monkeypatch.setattr(progress, "choose_display", lambda wanted: Noted)
     session: Any = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
-    tasks.watch_tasks(session, None)
-    assert not tasks._RUNNING
+    progress.watch_tasks(session, None)
+    assert not progress._RUNNING

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from trendweave.errors import DataError
-from trendweave.runners.spark.reading.columns import convert
-from trendweave.runners.spark.reading.files import list_files
+from trendweave.runners.spark.parquet_files import convert, list_files
 
 
 class _Frame:

@@ -19,14 +19,11 @@ from trendweave.programs.bind import bind
 from trendweave.programs.program import Program, Scope
 from trendweave.rows.dropped import Dropped
 from trendweave.runners.options import Settings
-from trendweave.runners.spark.exchange.buckets import Buckets
-from trendweave.runners.spark.exchange.compute import ComputeBlobs
-from trendweave.runners.spark.exchange.deal import Deal
-from trendweave.runners.spark.reading.files import File
-from trendweave.runners.spark.reading.pieces import Piece, deal_pieces
-from trendweave.runners.spark.reading.read_task import COUNTS, ReadTask
-from trendweave.runners.spark.table_task import Limits, TableTask
-from trendweave.runners.spark.task import MergeTask
+from trendweave.runners.spark.blobs import Buckets
+from trendweave.runners.spark.exchange import ComputeBlobs, Deal
+from trendweave.runners.spark.parquet_files import File
+from trendweave.runners.spark.reading import COUNTS, Piece, ReadTask, deal_pieces
+from trendweave.runners.spark.tasks import Limits, MergeTask, TableTask
 
 QUERIES = {
     "groups across keys": "RETURN sector, COUNT(*), SUM(S.price) PATTERN Stock S+ WHERE [company, sector] AND "
@@ -123,7 +120,7 @@ def test_files_without_rows_and_of_unknown_size(tmp_path: Path) -> None:
 
 
 def numbers_of(pieces: list[Piece]) -> list[Any]:
-    from trendweave.runners.spark.reading.event_file import EventFile
+    from trendweave.runners.spark.parquet_files import EventFile
 
     columns = pa.schema({"time": pa.int64()})
     return [group for piece in pieces for group in EventFile(piece.file, columns).groups(piece.first, piece.end)]

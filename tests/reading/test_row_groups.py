@@ -19,11 +19,8 @@ from tests.profiles import examples
 from trendweave.programs.bind import bind
 from trendweave.programs.program import Program
 from trendweave.runners.options import Settings
-from trendweave.runners.spark.reading.counts import count_by_bounds, count_rows
-from trendweave.runners.spark.reading.event_file import EventFile
-from trendweave.runners.spark.reading.files import File
-from trendweave.runners.spark.reading.needed import may_be_taken
-from trendweave.runners.spark.reading.taken_rows import keep_known
+from trendweave.runners.spark.parquet_files import EventFile, File
+from trendweave.runners.spark.reading import count_by_bounds, count_rows, keep_known, may_be_taken
 
 MOMENT = datetime(2024, 3, 1, tzinfo=UTC)
 COLUMNS = pa.schema(

@@ -64,7 +64,7 @@ QUERIES = {
 def test_spark_and_arrow_write_the_same_columns(text: str) -> None:
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from trendweave.runners.spark.schema import spark_schema
+    from trendweave.runners.spark.prepare import spark_schema
 
     plan = trendweave.query(text).plan
     assert isinstance(plan, Plan)

@@ -121,7 +121,7 @@ class FakeTask:
 def test_a_task_uses_the_card_that_spark_gave_it(
     task: FakeTask | None, number: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cards = pytest.importorskip("trendweave.runners.spark.devices.cards")
+    cards = pytest.importorskip("trendweave.runners.spark.workers")
     monkeypatch.setattr(cards.TaskContext, "get", staticmethod(lambda: task))
     assign_card(None)
     try:

@@ -20,11 +20,10 @@ from hypothesis import strategies as hs
 from tests.profiles import examples
 from trendweave.programs.program import TimeCut
 from trendweave.rows.encoded import CHUNK, TIME
-from trendweave.runners.spark.exchange.buckets import Buckets, _spark_hash
-from trendweave.runners.spark.exchange.chunking import number_rows
-from trendweave.runners.spark.exchange.deal import Deal
-from trendweave.runners.spark.exchange.gather import Gathered
-from trendweave.runners.spark.table_task import Limits
+from trendweave.runners.spark.blobs import Buckets, _spark_hash
+from trendweave.runners.spark.chunks import number_rows
+from trendweave.runners.spark.exchange import Deal, Gathered
+from trendweave.runners.spark.tasks import Limits
 
 UNLIMITED = Limits(10**9, 10**9)
 KEYS = (("key",), ("inner", "part"))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 from tests.profiles import examples
-from trendweave.runners.spark.exchange.narrow import narrow, widen
+from trendweave.runners.spark.blobs import narrow, widen
 
 INT_COLUMNS = hs.lists(hs.integers(0, 300) | hs.integers(-(2**63), 2**63 - 1) | hs.none(), max_size=6)
 FLOAT_COLUMNS = hs.lists(

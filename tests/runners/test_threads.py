@@ -322,7 +322,7 @@ def test_a_task_deals_out_its_keys(name: str, watched: Watched) -> None:
     from trendweave.programs.bind import bind
     from trendweave.programs.program import Scope
     from trendweave.runners.options import Settings
-    from trendweave.runners.spark.table_task import TableTask
+    from trendweave.runners.spark.tasks import TableTask
 
     program = bind(trendweave.query(QUERIES[name][0]).plan, EVENTS.schema, "time", "type", Settings())
     rows, _ = program.prepare(EVENTS)

@@ -12,12 +12,10 @@ import pytest
 
 from trendweave.programs.program import Program, Scope
 from trendweave.runners.options import Settings
+from trendweave.runners.spark.blobs import Buckets
 from trendweave.runners.spark.chunks import find_cut
-from trendweave.runners.spark.exchange.buckets import Buckets
-from trendweave.runners.spark.exchange.compute import ComputeBlobs
-from trendweave.runners.spark.exchange.deal import Deal
-from trendweave.runners.spark.table_task import Limits, TableTask
-from trendweave.runners.spark.task import MergeTask
+from trendweave.runners.spark.exchange import ComputeBlobs, Deal
+from trendweave.runners.spark.tasks import Limits, MergeTask, TableTask
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ def run_on_columns(program: Program, events: pa.Table, machine: Machine, chunks:
     deal = Deal(Buckets(machine.buckets), task.keys, cut, program.moment)
     blobs: list[pa.RecordBatch] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("trendweave.runners.spark.exchange.deal._ROWS", machine.rows_of_a_blob)
+        patch.setattr("trendweave.runners.spark.exchange._ROWS", machine.rows_of_a_blob)
         for batches in _read(program, events, lot):
             blobs += [batch.slice(row, 1) for batch in deal(batches) for row in range(batch.num_rows)]
     lot.shuffle(blobs)

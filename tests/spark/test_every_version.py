@@ -21,8 +21,8 @@ from tests.streaming.running import ROCKSDB, Files, counted, run_to_the_end, wri
 from trendweave import operators as ops
 from trendweave.errors import ExecutionError
 from trendweave.rows.given_times.options import read_time_options
-from trendweave.runners.spark import through_state, versions
-from trendweave.runners.spark.given_times.reading import read_times_on_spark
+from trendweave.runners.spark import stream_operator, versions
+from trendweave.runners.spark.time_parsing import read_times_on_spark
 from trendweave.runners.spark.versions import StateInterface, collect_arrow, has_data_sources, to_arrow
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def test_stream_by_every_interface_for_state(
     files = _files(tmp_path)
     if not hasattr(spark.range(1).groupBy(), interface.value):
         pytest.skip(f"this Spark has no {interface.value}")
-    monkeypatch.setattr(through_state, "find_state_interface", lambda pieces: interface)
+    monkeypatch.setattr(stream_operator, "find_state_interface", lambda pieces: interface)
     query = trendweave.query(QUERIES["trends"])
 
     with settings(spark, sql_streaming_stateStore_providerClass=ROCKSDB, buckets=2):

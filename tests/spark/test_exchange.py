@@ -14,9 +14,9 @@ import pytest
 import trendweave
 from tests.spark.comparing import assert_same, frame_from, settings
 from trendweave.errors import OptionError
-from trendweave.runners.spark.exchange import road as columns_road
-from trendweave.runners.spark.exchange.compute import ComputeBlobs
-from trendweave.runners.spark.exchange.gather import Gathered
+from trendweave.runners.spark import exchange
+from trendweave.runners.spark.exchange import ComputeBlobs, Gathered
+from trendweave.runners.spark.workers import travelling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -101,20 +101,23 @@ def test_blobs_beyond_memory_wait_in_a_file_inside_spark(
 
     class Noted(ComputeBlobs):
         def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            from trendweave.runners.spark.exchange import compute
+            from trendweave.runners.spark import exchange as in_worker
 
             class Noting(Gathered):
                 def __exit__(self, *error: Any) -> None:
                     (tmp_path / ("spilled" if self.has_spilled else "held")).touch()
                     super().__exit__(*error)
 
-            compute.Gathered = Noting  # type: ignore[misc]
+            in_worker.Gathered = Noting  # type: ignore[misc]
             try:
                 yield from ComputeBlobs.__call__(self, batches)
             finally:
-                compute.Gathered = Gathered  # type: ignore[misc]
+                in_worker.Gathered = Gathered  # type: ignore[misc]
 
-    monkeypatch.setattr(columns_road, "ComputeBlobs", Noted)
+    def sending(task: Any) -> Any:
+        return travelling(Noted(task.task, task.limits, task.in_memory) if isinstance(task, ComputeBlobs) else task)
+
+    monkeypatch.setattr(exchange, "travelling", sending)
     query = trendweave.query(PER_GROUP)
     expected = query.run(table)
     for limit, found in ((1, {"spilled"}), (10**9, {"spilled", "held"})):

@@ -17,7 +17,7 @@ from trendweave.errors import DataError
 from trendweave.rows.given_times.options import read_time_options
 from trendweave.rows.given_times.text import read_texts
 from trendweave.rows.given_times.written import read_format
-from trendweave.runners.spark.given_times.reading import read_times_on_spark
+from trendweave.runners.spark.time_parsing import read_times_on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

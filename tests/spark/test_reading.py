@@ -18,9 +18,9 @@ import trendweave
 from tests.spark.comparing import assert_same, settings
 from trendweave import datasets
 from trendweave.errors import DataError, OptionError
+from trendweave.runners.spark import reading
+from trendweave.runners.spark.parquet_files import EventFile
 from trendweave.runners.spark.prepare import arrow_schema
-from trendweave.runners.spark.reading import run as reading
-from trendweave.runners.spark.reading.event_file import EventFile
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,14 +12,14 @@ import pytest
 from pyspark import cloudpickle
 
 from tests.cluster.bare_python import make_python
-from trendweave.runners.spark.older.frame_operator import FrameOperator
-from trendweave.runners.spark.sessions import travelling as module
-from trendweave.runners.spark.sessions.travelling import travelling, travelling_state
+from trendweave.runners.spark import workers
+from trendweave.runners.spark.older import FrameOperator
 from trendweave.runners.spark.stream import UnpackTask
 from trendweave.runners.spark.stream_operator import StreamProcessor
+from trendweave.runners.spark.workers import travelling, travelling_state
 
 _RUN = "import pickle, sys; list(pickle.load(open(sys.argv[1], 'rb'))(iter([])))"
-_SOURCES = Path(module.__file__).parents[4]
+_SOURCES = Path(workers.__file__).parents[3]
 _SHIP = "write it by 'trendweave package', and submit with '--py-files trendweave.zip'"
 
 
@@ -69,7 +69,7 @@ def test_without_what_must_be_installed(task: object, tmp_path: Path) -> None:
 
 
 def test_with_another_trendweave(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "own_fingerprint", lambda: "that of another")
+    monkeypatch.setattr(workers, "own_fingerprint", lambda: "that of another")
     with pytest.raises(
         RuntimeError, match=r"^TW424: executors have another Trendweave \(.*__init__.py\) than"
     ) as caught:

@@ -8,7 +8,7 @@ import pytest
 import trendweave
 from trendweave.programs.bind import bind
 from trendweave.runners.options import Settings
-from trendweave.runners.spark.exchange.road import choose_road
+from trendweave.runners.spark.exchange import choose_road
 
 EVENTS = pa.schema(
     {"time": pa.timestamp("us", "UTC"), "type": pa.string(), "k": pa.int64(), "g": pa.string(), "v": pa.float64()}

@@ -10,8 +10,8 @@ import pytest
 
 import trendweave
 from trendweave.errors import ExecutionError
-from trendweave.runners.spark.sessions import worker_python
-from trendweave.runners.spark.sessions.worker_python import find_mismatch
+from trendweave.runners.spark import workers
+from trendweave.runners.spark.workers import find_mismatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,7 +47,7 @@ def test_another_python(tmp_path: Path, says: str, expected: str | None) -> None
 
 
 def test_a_python_is_asked_what_it_lacks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(worker_python, "_PACKAGES", ("json", "no_such_package"))
+    monkeypatch.setattr(workers, "_PACKAGES", ("json", "no_such_package"))
     link = make_python(tmp_path, f'exec "{sys.executable}" "$@"')
     assert (find_mismatch(link) or "").endswith(f"Python {OURS} without no_such_package, and not this Python {OURS}")
 
@@ -79,7 +79,7 @@ def test_without_pandas(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) ->
     def find_all_but_pandas(name: str) -> Any:
         return None if name == "pandas" else object()
 
-    monkeypatch.setattr(worker_python, "find_spec", find_all_but_pandas)
+    monkeypatch.setattr(workers, "find_spec", find_all_but_pandas)
     with pytest.raises(
         ExecutionError,
         match=r"pandas to pass columns to Python, and it is not installed\n  hint: pip install 'trendweave\[spark\]'",

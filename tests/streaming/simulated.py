@@ -22,10 +22,10 @@ from trendweave.operators.operator import Piped
 from trendweave.programs.bind import bind
 from trendweave.rows.arrow_bytes import from_stream
 from trendweave.runners.options import Settings
-from trendweave.runners.spark.packing.state_buckets import StateBuckets
 from trendweave.runners.spark.pieces import BUCKET, PackTask
 from trendweave.runners.spark.stream import MergeStreamTask, make_processor, merges_parts
-from trendweave.runners.spark.task import MergeTask
+from trendweave.runners.spark.stream_state import StateBuckets
+from trendweave.runners.spark.tasks import MergeTask
 
 Event = dict[str, Any]
 

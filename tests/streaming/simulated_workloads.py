@@ -20,11 +20,11 @@ from trendweave.programs.shared.program import Shared
 from trendweave.programs.shared.rows import SharedRows
 from trendweave.rows.arrow_bytes import from_stream
 from trendweave.runners.options import Settings
-from trendweave.runners.spark.checkpoint_owner import question
-from trendweave.runners.spark.packing.state_buckets import StateBuckets
+from trendweave.runners.spark.packing import question
 from trendweave.runners.spark.pieces import BUCKET, FIRST, PackTask
 from trendweave.runners.spark.stream import MergeStreamTask, make_processor, merges_parts
-from trendweave.runners.spark.task import MergeTask
+from trendweave.runners.spark.stream_state import StateBuckets
+from trendweave.runners.spark.tasks import MergeTask
 
 Event = dict[str, Any]
 

@@ -11,10 +11,9 @@ from hypothesis import strategies as hs
 import trendweave
 from trendweave.programs.bind import bind
 from trendweave.runners.options import Settings
-from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
-from trendweave.runners.spark.packing.event_pack import COUNTS, EventPackTask
-from trendweave.runners.spark.packing.state_buckets import StateBuckets
+from trendweave.runners.spark.packing import COUNTS, CheckedPackTask, EventPackTask
 from trendweave.runners.spark.pieces import BUCKET, PackTask, Piece, join_pieces
+from trendweave.runners.spark.stream_state import StateBuckets
 
 SCHEMA = pa.schema([("k", pa.int64()), ("time", pa.int64()), ("type", pa.string()), ("x", pa.float64())])
 QUERY = "RETURN k, COUNT(*) PATTERN SEQ(A+, B) WHERE [k] AND A.x > 1 GROUP-BY k WITHIN 10 seconds SLIDE 5 seconds"

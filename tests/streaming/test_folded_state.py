@@ -20,8 +20,7 @@ from tests.streaming.test_damaged_state import other
 from tests.streaming.test_state_against_reference import END, moved
 from trendweave.errors import DataError
 from trendweave.programs.carry import keep_tables
-from trendweave.runners.spark.carried_tables import TableState
-from trendweave.runners.spark.stream_state import FOLDED_VERSION, STATE_VERSION, About, check_about
+from trendweave.runners.spark.stream_state import FOLDED_VERSION, STATE_VERSION, About, TableState, check_about
 
 HOUR = "RETURN k, COUNT(*) PATTERN SEQ(A, B) WHERE [k] GROUP-BY k WITHIN 1 hour SLIDE 1 hour"
 SLIDING = "RETURN k, COUNT(*), SUM(A.x) PATTERN SEQ(A, B) WHERE [k] GROUP-BY k WITHIN 1 hour SLIDE 1 minute"

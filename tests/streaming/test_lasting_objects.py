@@ -7,7 +7,7 @@ import gc
 import pytest
 from pyspark import TaskContext
 
-from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
+from trendweave.runners.spark.workers import set_lasting_objects_aside
 
 
 def test_they_are_set_aside_once_for_each_word(monkeypatch: pytest.MonkeyPatch) -> None:

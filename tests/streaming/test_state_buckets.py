@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trendweave.runners.spark.exchange.buckets import _spark_hash
-from trendweave.runners.spark.packing.state_buckets import StateBuckets, describe_misfit
+from trendweave.runners.spark.blobs import _spark_hash
+from trendweave.runners.spark.stream_state import StateBuckets, describe_misfit
 
 
 def session(partitions: str | None) -> Any:

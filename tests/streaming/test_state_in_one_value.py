@@ -10,9 +10,7 @@ import pytest
 from pyspark.sql import Row
 
 from trendweave.errors import DataError
-from trendweave.runners.spark.older.frames import read_frames, write_frames
-from trendweave.runners.spark.older.one_value import OneValueHandle
-from trendweave.runners.spark.older.one_value_operator import OneValueOperator
+from trendweave.runners.spark.older import OneValueHandle, OneValueOperator, read_frames, write_frames
 
 
 def test_state_comes_back_from_its_bytes() -> None:

@@ -22,10 +22,10 @@ def run_on_spark(asked: Asked, events: DataFrame, options: Mapping[str, Any]) ->
         events: A DataFrame of any kind.
         options: The keyword arguments of the call.
     """
-    from trendweave.runners.spark.given_times.reading import read_times_on_spark
-    from trendweave.runners.spark.operators.run import run_stages
+    from trendweave.runners.spark.operators import run_stages
     from trendweave.runners.spark.prepare import arrow_schema, in_plain_strings, settle_numbers_on_spark
     from trendweave.runners.spark.stream import run_stream
+    from trendweave.runners.spark.time_parsing import read_times_on_spark
 
     place = Place.SPARK_STREAM if events.isStreaming else Place.SPARK_BATCH
     settings = asked.settings(place, options, places.settings_of_session(events.sparkSession))

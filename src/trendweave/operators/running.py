@@ -94,9 +94,9 @@ def bind_stages(
     if places.is_spark(taken):
         # Tasks choose no device.
         settings = replace(settings, device="cpu") if settings.device == "auto" else settings
-        from trendweave.runners.spark.given_times.reading import read_times_on_spark
         from trendweave.runners.spark.prepare import arrow_schema as spark_schema
         from trendweave.runners.spark.prepare import in_plain_strings, settle_numbers_on_spark
+        from trendweave.runners.spark.time_parsing import read_times_on_spark
 
         frame = settle_numbers_on_spark(read_times_on_spark(taken, asked.time_columns, settings.times), asked.queries())
         frame = in_plain_strings(frame)
@@ -167,7 +167,7 @@ def _times(options: Options) -> TimeReading:
 def _read_side(events: Any, time: str, times: TimeReading) -> tuple[Any, Callable[[Any], Any]]:
     """Events of one side, their times read, and how rows are handed back."""
     if places.is_spark(events):
-        from trendweave.runners.spark.given_times.reading import read_times_on_spark
+        from trendweave.runners.spark.time_parsing import read_times_on_spark
 
         return read_times_on_spark(events, (time,), times), _unchanged
     import pyarrow as pa
@@ -187,7 +187,7 @@ def _merge(plan: JoinPlan, events: Any, right: Any, time: str) -> Any:
         message = "one side of the join is a Spark DataFrame, the other is not"
         raise DataError([Problem("TW308", message, "convert both to DataFrames, or both to tables")])
     if places.is_spark(events):
-        from trendweave.runners.spark.operators.sides import merge_frames
+        from trendweave.runners.spark.operators import merge_frames
 
         return merge_frames(events, right, plan, time)
     import pyarrow as pa

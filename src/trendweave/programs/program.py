@@ -3,7 +3,9 @@
 A place (a table in this process, pieces of events, a session, a Spark DataFrame, a Spark stream) does what its engine
 does well: it reads columns, evaluates row expressions, filters, brings rows together and sorts them. What it has to do
 stands in `Needs`. The rest is the program's: rows in, Arrow batches out, all at once (`compute`), in parts that are
-merged (`partials`), or piece by piece (`steps`).
+merged (`partials`), or piece by piece (`steps`). Whatever else a place asks is a method as well: how rows are dealt out
+(`split`, `cut`), what is asked of it (`plans`), whose a state is (`state_identity`), and how it goes on after a change
+of queries (`after_change`). No place asks of what kind a program is.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def append_events(
     if batch is not None and is_committed(store.place, number):
         return 0
     if type(events).__module__.split(".")[0] == "pyspark":
-        from trendweave.runners.spark.given_times.reading import read_times_on_spark
+        from trendweave.runners.spark.time_parsing import read_times_on_spark
         from trendweave.store.spark.frames import append_frame
 
         return append_frame(store, read_times_on_spark(events, (store.time,), times), number, batch)

@@ -13,7 +13,7 @@ import pytest
 import trendweave
 from tests.reference.comparer import assert_same_rows
 from tests.runners.reference_tables import rows_of
-from trendweave.runners.spark.exchange.buckets import Buckets
+from trendweave.runners.spark.blobs import Buckets
 from trendweave.store.event_store import EventStore
 from trendweave.store.spark import queries
 

@@ -227,14 +227,10 @@ class Fold(Writer):
             return super().predecessors(q)
         sources = self.plan.source[self.plan.incoming[int(q)] : self.plan.incoming[int(q) + 1]]
         for k in range(self.shape.components):
-            self.text.put(f"x{k} = {self.total([f'v{self.number(source, k)}' for source in sources])}")
+            numbers = [f"v{self.number(source, k)}" for source in sources] or [self.zero]
+            largest = f"max({', '.join([self.zero, *numbers])})"
+            self.text.put(f"x{k} = {' + '.join(numbers) if self.shape.sums else largest}")
         return [], True
-
-    def total(self, numbers: list[str]) -> str:
-        """The sum of numbers, or the largest one."""
-        if self.shape.sums:
-            return " + ".join(numbers) or self.zero
-        return f"max({', '.join([self.zero, *numbers])})" if numbers else self.zero
 
     def look_up(self, t: str, s: str, step: StepKind, name: str) -> bool:
         source = "source[t]" if t == "t" else str(self.plan.source[int(t)])
@@ -319,7 +315,7 @@ def write_apply(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
     behind it. So a matrix is multiplied twice, whatever the overlap. Of windows of few matrices, only the line of the
     empty past is multiplied. Windows are best sorted by their beginnings; those with the same one go on from it.
     """
-    text, parts, cells = Text(), shape.components, shape.cells
+    loop, text, parts, cells = Fold(shape), Text(), shape.components, shape.cells
     checked = shape.numbers is Numbers.INT64
     text.put("older_from = middle = reached = now = line = 0", *(["bad_before = 0", "bad = False"] if checked else []))
     with text.block("for w in range(len(low))"):
@@ -342,12 +338,17 @@ def write_apply(shape: FoldShape) -> tuple[str, tuple[str, ...]]:
             text.put(f"now = {cells} - now", *([f"bad = bad or bound >= 2.0**{CHECKED_BITS}"] if checked else []))
         text.put("reached = high[w]", f"at = (low[w] - older_from) * {cells}")
         text.put(f"bound = multiply(older, at, newer, now, last, 0, {shape.lines - 1})")
+        text.put(*(["seen = 0"] if checked else []))
+        for part in range(parts):
+            text.put(f"total = {loop.zero}")
+            with text.block("for q in final"):
+                text.put(loop.add("total", f"last[(q * {parts} + {part + 1}) * {shape.lines} - 1]"))
+                text.put(*(["seen |= total ^ (total >> 63)"] if checked else []))
+            with text.block_if("seen >> 62 == 0" if checked else None):
+                text.put(f"results[w * {parts} + {part}] = total")
         if checked:
-            text.put(f"fits[w] = bound < 2.0**{CHECKED_BITS} and not bad and low[w] >= bad_before")
-        with text.block_if("fits[w]" if checked else None):
-            for part in range(parts):
-                ends = [f"last[{(q * parts + part + 1) * shape.lines - 1}]" for q in shape.plan.ends]
-                text.put(f"results[w * {parts} + {part}] = {Fold(shape).total(ends)}")
+            fits = f"bound < 2.0**{CHECKED_BITS} and not bad and low[w] >= bad_before"
+            text.put(f"fits[w] = {fits} and seen >> 62 == 0")
     return write_loop("apply", text, NAMES, _write_product(shape))
 
 
@@ -392,7 +393,10 @@ def run_apply(
     if not shape.lanes:  # what ends trends is all there is to read
         is_there = high > low
         results[~is_there] = NO_TREND if shape.numbers is Numbers.LARGEST else 0
-        results[is_there] = sum_ends(shape, maps[low[is_there]])
+        vectors = maps[low[is_there]]
+        results[is_there] = sum_ends(shape, vectors)
+        if shape.numbers is Numbers.INT64:  # of many states, that each of them fits is not enough
+            fits[is_there] = np.abs(vectors.astype(np.float64)).sum(axis=1) < 2.0**62
         return fits
     text, takes = write_apply(shape)
     longest = int((high - low).max(initial=0))
@@ -400,6 +404,7 @@ def run_apply(
     given = {name: np.zeros(size * shape.cells, results.dtype) for name, size in sizes.items()} | {
         "low": low, "high": high, "maps": make_writable(maps).reshape(-1), "results": results.reshape(-1),
         "fits": fits, "identity": shape.identity().astype(results.dtype, copy=False),
+        "final": np.array(shape.plan.ends, np.int64),
     }  # fmt: skip
     run_loop("apply", text, takes, given, interpreted)
     return fits

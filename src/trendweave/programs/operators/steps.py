@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from trendweave.planning.operator_plans import RowCount
 from trendweave.planning.plan import Path
 from trendweave.programs.carry import FOLDED
-from trendweave.programs.operators.joins.searches import ActiveWindow
+from trendweave.programs.operators.joins.candidates import ActiveWindow
 from trendweave.programs.operators.ordering import OrderedSide, order_rows
 from trendweave.programs.operators.sums import count_between
 from trendweave.programs.operators.windows.aggregates import SlicedColumn

@@ -19,13 +19,11 @@ from trendweave.programs.program import TRENDS, Program, Scope
 from trendweave.rows.encoded import TIME
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Settings
-from trendweave.runners.spark.exchange.road import compute_columns, is_sorted_by_time
+from trendweave.runners.spark.exchange import compute_columns, is_sorted_by_time
 from trendweave.runners.spark.metrics import count_results, count_rows, observe_rows
-from trendweave.runners.spark.prepare import prepare_rows
-from trendweave.runners.spark.schema import parts_type, result_type
-from trendweave.runners.spark.sessions.travelling import travelling
-from trendweave.runners.spark.table_task import COUNTS, PEAK, Limits, TableTask
-from trendweave.runners.spark.task import ComputeTask, MergeTask
+from trendweave.runners.spark.prepare import parts_type, prepare_rows, result_type
+from trendweave.runners.spark.tasks import COUNTS, PEAK, ComputeTask, Limits, MergeTask, TableTask
+from trendweave.runners.spark.workers import travelling
 
 
 def run_batch(program: Program, events: DataFrame, settings: Settings) -> DataFrame:

@@ -11,7 +11,7 @@ from trendweave.programs.program import TRENDS, Needs
 from trendweave.programs.shared.metrics import COUNTED
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.spark.prepare import has_time
-from trendweave.runners.spark.table_task import COUNTS, PEAK
+from trendweave.runners.spark.tasks import COUNTS, PEAK
 
 
 def observe_rows(metrics: Metrics) -> Observation:

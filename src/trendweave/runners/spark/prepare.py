@@ -1,20 +1,25 @@
-"""Events -> prepared rows, in Spark SQL: the same columns that `prepared_table` makes with Arrow."""
+"""Events -> prepared rows, in Spark SQL: the same columns that `prepared_table` makes with Arrow; and the schema of a
+result, in Spark's types.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, NullType, StringType, StructField, StructType
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import ArrayType, DataType, NullType, StringType, StructField, StructType
 
 from trendweave.events import Kind, Schema, schema_of
 from trendweave.expressions.spark_sql import spark_column, spark_sql
 from trendweave.language import syntax_tree as st
 from trendweave.planning.plan import Path
 from trendweave.programs.program import FAMILY, MEETS, Family, Flag, Needs, Program
+from trendweave.results.types import ResultColumn
 from trendweave.rows.encoded import TIME
 from trendweave.rows.table_kinds.unknown_types import TypedQuery, find_numbers
 from trendweave.runners.spark.versions import to_arrow
@@ -204,3 +209,44 @@ def time_in_steps(kind: pa.DataType, column: str = f"`{TIME}`") -> str:
         f"CAST(CAST(CAST({column} - TIMESTAMP_NTZ '1970-01-01 00:00:00' AS INTERVAL SECOND) AS DECIMAL(19, 6)) "
         "* 1000000 AS BIGINT)"
     )
+
+
+def result_type(program: Program, events: StructType) -> StructType:
+    """The columns of the result of a program, on events with these columns."""
+    return spark_schema(program.result, events)
+
+
+def parts_type(schema: pa.Schema) -> StructType:
+    """The columns of parts of a result, which stay between our own tasks."""
+    return StructType(
+        [StructField(field.name, from_arrow_type(field.type, prefer_timestamp_ntz=True)) for field in schema]
+    )
+
+
+def spark_schema(columns: tuple[ResultColumn, ...], events: StructType) -> StructType:
+    """Write the columns of a result in Spark's types.
+
+    Args:
+        columns: The columns as `results.types` settles them.
+        events: The columns of the events; one that the result shows keeps its own type.
+
+    Returns:
+        The columns in order.
+    """
+    return StructType([StructField(column.name, _spark_type(column, events)) for column in columns])
+
+
+def _spark_type(column: ResultColumn, events: StructType) -> DataType:
+    if column.fields:
+        return ArrayType(spark_schema(column.fields, events))
+    if column.source is not None:
+        found = _type_at(events, column.source)
+        return ArrayType(found) if column.is_list else found
+    return from_arrow_type(column.type, prefer_timestamp_ntz=True)
+
+
+def _type_at(schema: StructType, path: Path) -> DataType:
+    found: Any = schema
+    for name in path:
+        found = found[name].dataType
+    return found

@@ -25,18 +25,14 @@ from trendweave.rows.arrow_bytes import from_stream
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import time_type
 from trendweave.runners.options import Settings
-from trendweave.runners.spark.checkpoint_owner import CheckedPackTask
-from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
-from trendweave.runners.spark.packing.state_buckets import StateBuckets
-from trendweave.runners.spark.packing.stream_packing import pack_events
+from trendweave.runners.spark.packing import CheckedPackTask, pack_events
 from trendweave.runners.spark.pieces import ORIGINAL, PackTask, stored_schema
-from trendweave.runners.spark.prepare import has_time, prepare_rows, time_in_steps
-from trendweave.runners.spark.schema import parts_type, result_type
-from trendweave.runners.spark.sessions.travelling import travelling
-from trendweave.runners.spark.stream_operator import StreamProcessor
-from trendweave.runners.spark.task import MergeTask
-from trendweave.runners.spark.through_state import through_state
+from trendweave.runners.spark.prepare import has_time, parts_type, prepare_rows, result_type, time_in_steps
+from trendweave.runners.spark.stream_operator import StreamProcessor, through_state
+from trendweave.runners.spark.stream_state import StateBuckets
+from trendweave.runners.spark.tasks import MergeTask
 from trendweave.runners.spark.versions import find_state_interface, to_arrow
+from trendweave.runners.spark.workers import set_lasting_objects_aside, travelling
 from trendweave.runners.spark.workload_operator import WorkloadProcessor
 
 _STORE = "spark.sql.streaming.stateStore.providerClass"

@@ -1,9 +1,5 @@
-"""The stateful operator of a stream: one call per bucket of keys and micro-batch, state in Spark's state store.
-
-Per bucket there is one row that says what the state is and whom it belongs to, and pieces of rows by pane of time.
-Pieces are written once and dropped whole, so that a micro-batch writes what it brings and nothing else. A timer per
-bucket stands at the watermark at which its next window closes. Where the program folds rows, those that the watermark
-has passed are folded into what is carried on as soon as the bucket gets others, and dropped.
+"""The stateful operator of a stream: one call per bucket of keys and micro-batch, state in Spark's state store, by
+the interface that this Spark has.
 """
 
 from __future__ import annotations
@@ -14,26 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Row
+from pyspark.sql import DataFrame, Row
 
 from trendweave.programs.program import NO_CARRY, Carry, Program
 from trendweave.programs.ties import count_ties
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.rows.encoded import TIME
 from trendweave.rows.times import as_steps, time_type
-from trendweave.runners.spark.carried_tables import TableState
-from trendweave.runners.spark.checkpoint_owner import WITHOUT_KEYS
-from trendweave.runners.spark.devices.cards import use_assigned_card
-from trendweave.runners.spark.lasting_objects import set_lasting_objects_aside
-from trendweave.runners.spark.pieces import FIRST, Piece, read_first
-from trendweave.runners.spark.sessions.travelling import travelling_state
-from trendweave.runners.spark.stream_state import ABOUT, FOLDED_VERSION, STATE_VERSION, About, CarryState, check_about
-from trendweave.runners.spark.table_task import telling_where
-from trendweave.runners.spark.versions import StatefulProcessor
+from trendweave.runners.spark.older import FrameOperator
+from trendweave.runners.spark.packing import WITHOUT_KEYS
+from trendweave.runners.spark.pieces import BUCKET, FIRST, Piece, read_first
+from trendweave.runners.spark.stream_state import (
+    ABOUT,
+    FOLDED_VERSION,
+    STATE_VERSION,
+    About,
+    CarryState,
+    TableState,
+    check_about,
+)
+from trendweave.runners.spark.tasks import telling_where
+from trendweave.runners.spark.versions import StatefulProcessor, StateInterface, find_state_interface
 from trendweave.runners.spark.waiting_rows import WaitingRows
+from trendweave.runners.spark.workers import set_lasting_objects_aside, travelling_state, use_assigned_card
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessorHandle, TimerValues
+
 
 #: What comes out of the operator: rows as an Arrow stream, late events as another, and counts for the metrics.
 OUTPUT = "payload binary, late_rows binary, events bigint, late bigint, same_time bigint"
@@ -250,3 +253,24 @@ def _describe_times(rows: pa.Table) -> str:
 def _write(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
     """Each batch as an Arrow stream."""
     return (as_stream(pa.Table.from_batches([batch])) for batch in batches if batch.num_rows)
+
+
+def through_state(pieces: DataFrame, processor: StreamProcessor, early: bool, delay: int) -> DataFrame:
+    """What the operator gives out, one call per bucket and micro-batch.
+
+    Args:
+        pieces: Of the stream.
+        processor: The operator.
+        early: Rows come more than once.
+        delay: How far the watermark is behind the latest event, in milliseconds.
+    """
+    mode = "update" if early else "append"
+    grouped = pieces.groupBy(BUCKET)
+    match find_state_interface(pieces):
+        case StateInterface.ROWS:
+            return grouped.transformWithState(processor, OUTPUT, mode, "eventTime")
+        case StateInterface.FRAMES:
+            return grouped.transformWithStateInPandas(FrameOperator(processor), OUTPUT, mode, "eventTime")
+    from trendweave.runners.spark.older import transform_one_value
+
+    return transform_one_value(pieces, BUCKET, processor, OUTPUT, mode, delay)

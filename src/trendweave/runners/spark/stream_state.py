@@ -1,21 +1,87 @@
-"""What the state of a bucket says about itself, and what it carries on after rows are gone."""
+"""The state of a stream, cut into buckets: how many there are, what each says about itself, and what it carries on
+after rows are gone: one value per table.
+"""
 
 from __future__ import annotations
 
+import json
 import zlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StringType, StructField, StructType
 
 from trendweave.errors import DataError, Problem
-from trendweave.programs.carry import check_owner, read_carry, write_carry
+from trendweave.programs.carry import StoredTables, check_owner, read_carry, write_carry
 from trendweave.programs.program import NO_CARRY, Carry
-from trendweave.runners.spark.packing.state_buckets import describe_misfit
+from trendweave.rows.arrow_bytes import as_stream, from_stream
+from trendweave.runners.spark.blobs import Buckets
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+
+_PARTITIONS = "spark.sql.shuffle.partitions"
+#: So many where nobody asks for another number and the session has at least as many partitions.
+MOST = 16
+
+
+@dataclass(frozen=True, slots=True)
+class StateBuckets:
+    """So many buckets.
+
+    Attributes:
+        count: How many.
+        spread: Their numbers are chosen so that each partition of the state gets as many as others. Buckets that
+            somebody asked for are numbered one after the other, as they always were.
+    """
+
+    count: int
+    spread: bool = False
+
+    @staticmethod
+    def choose(wanted: Literal["auto"] | int, spark: SparkSession) -> StateBuckets:
+        """Those that were asked for, else as many as there are partitions: one call of a task each. Where there are
+        more partitions than `MOST`, buckets are those of states from before there was a choice, which so go on.
+
+        Args:
+            wanted: The option.
+            spark: The session.
+        """
+        if wanted != "auto":
+            return StateBuckets(wanted)
+        found = spark.conf.get(_PARTITIONS, None) or ""
+        partitions = int(found) if found.isdecimal() else MOST + 1
+        return StateBuckets(MOST) if partitions > MOST else StateBuckets(max(1, partitions), spread=True)
+
+    @property
+    def stored(self) -> int:
+        """What a state says about its buckets: their number, less than 0 where they are spread."""
+        return -self.count if self.spread else self.count
+
+    def numbers(self) -> tuple[int, ...]:
+        """The number of each bucket, in the state."""
+        return tuple(Buckets(self.count).numbers().tolist()) if self.spread else tuple(range(self.count))
+
+
+def describe_misfit(stored: int, wanted: int) -> tuple[str, str]:
+    """What is wrong where a state has other buckets than a stream, and the hint.
+
+    Args:
+        stored: Of the state, as `StateBuckets.stored`.
+        wanted: Of the stream, likewise.
+    """
+    message = f"the checkpoint was made with {_describe(stored)}, not {_describe(wanted)}"
+    if stored > 0:
+        return message, f"set buckets={stored}, or use a new checkpoint"
+    return message, f"leave buckets out and set {_PARTITIONS} to {-stored}, as it was, or use a new checkpoint"
+
+
+def _describe(stored: int) -> str:
+    return f"{stored} buckets" if stored > 0 else f"{-stored} buckets, one for each partition"
+
 
 #: Written into every state. A state of another version is converted where that is possible, else refused.
 STATE_VERSION = 1
@@ -143,3 +209,60 @@ class CarryState:
             return
         content = write_carry(carry, self._owner)
         self._value.update((content, zlib.crc32(content)))
+
+
+#: Under this name there is the list of all others: to list the keys of a map, Spark reads the whole map.
+_NAMES = ""
+
+
+class TableState:
+    """The tables of a bucket."""
+
+    def __init__(self, handle: StatefulProcessorHandle) -> None:
+        self._values = handle.getMapState("tables", struct_of(name=TEXT), CONTENT)
+
+    def read(self) -> Carry:
+        """The tables that are there; none is read yet."""
+        stored = self._values.getValue((_NAMES,))
+        return StoredTables([] if stored is None else json.loads(_check(stored)), self._read_table)
+
+    def write(self, before: Carry, after: Carry) -> None:
+        """What is carried on after `before`, which `read` gave."""
+        for name in before:
+            if name not in after:
+                self._values.removeKey((name,))
+        for name in _changed_names(before, after):
+            self._put(name, as_stream(after[name]))
+        if set(before) == set(after):
+            return
+        if after:
+            self._put(_NAMES, json.dumps(sorted(after)).encode())
+        else:
+            self._values.removeKey((_NAMES,))
+
+    def _put(self, name: str, content: bytes) -> None:
+        self._values.updateValue((name,), (content, zlib.crc32(content)))
+
+    def _read_table(self, name: str) -> pa.Table:
+        stored = self._values.getValue((name,))
+        if stored is None:
+            raise _damaged(f"{name} is not there")
+        return from_stream(_check(stored))
+
+
+def _changed_names(before: Carry, after: Carry) -> list[str]:
+    """The names of tables that are not the very objects of before."""
+    there = after.at_hand() if isinstance(after, StoredTables) else after
+    return [name for name, table in there.items() if name not in before or table is not before[name]]
+
+
+def _check(stored: Any) -> bytes:
+    content = bytes(stored[0])
+    if zlib.crc32(content) != stored[1]:
+        raise _damaged("its checksum is wrong")
+    return content
+
+
+def _damaged(reason: str) -> DataError:
+    hint = "restart from an intact checkpoint, or from the source with a new one"
+    return DataError([Problem("TW311", f"the carried state is damaged: {reason}", hint)])

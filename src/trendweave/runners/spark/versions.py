@@ -112,6 +112,6 @@ def collect_arrow(frame: DataFrame) -> pa.Table:
     """All rows as a table: what `toArrow` gives since 4.0."""
     if hasattr(frame, "toArrow"):
         return frame.toArrow()
-    from trendweave.runners.spark.older.collecting import collect_batches
+    from trendweave.runners.spark.older import collect_batches
 
     return collect_batches(frame)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from trendweave.programs.operators.partials import from_table, merge, to_table
 from trendweave.rows.arrow_bytes import as_stream, from_stream
-from trendweave.runners.spark.sessions.travelling import travelling
+from trendweave.runners.spark.workers import travelling
 from trendweave.store.aggregate.rows import GroupRows, Membership
 from trendweave.store.aggregate.run import Plan, Question, finish, fold_groups, group_files
 from trendweave.store.aggregate.tree import add_up

@@ -22,8 +22,8 @@ from pyspark.sql.types import StructType
 from trendweave.errors import OptionError, Problem
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.rows.times import TimeType
-from trendweave.runners.spark.sessions.travelling import travelling
 from trendweave.runners.spark.versions import to_arrow
+from trendweave.runners.spark.workers import travelling
 from trendweave.store.changes import about, record, tell_of_columns, tell_of_no_events
 from trendweave.store.layout.commits import Commit
 from trendweave.store.layout.commits import Sequence as Order

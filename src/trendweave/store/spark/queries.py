@@ -22,18 +22,14 @@ from trendweave.rows.times import TimeType
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.options import Settings
 from trendweave.runners.spark.batch import merge_parts
+from trendweave.runners.spark.blobs import BLOBS
 from trendweave.runners.spark.chunks import find_cut
-from trendweave.runners.spark.devices.cards import use_assigned_card
-from trendweave.runners.spark.exchange.blobs import BLOBS
-from trendweave.runners.spark.exchange.deal import Deal
-from trendweave.runners.spark.exchange.road import compute_blobs, find_buckets, is_sorted_by_time
-from trendweave.runners.spark.lasting_objects import leave_worker
-from trendweave.runners.spark.prepare import arrow_schema
-from trendweave.runners.spark.reading.columns import convert
-from trendweave.runners.spark.reading.taken_rows import copy_rows, keep_known
-from trendweave.runners.spark.schema import result_type
-from trendweave.runners.spark.sessions.travelling import travelling
-from trendweave.runners.spark.table_task import TableTask
+from trendweave.runners.spark.exchange import Deal, compute_blobs, find_buckets, is_sorted_by_time
+from trendweave.runners.spark.parquet_files import convert
+from trendweave.runners.spark.prepare import arrow_schema, result_type
+from trendweave.runners.spark.reading import copy_rows, keep_known
+from trendweave.runners.spark.tasks import TableTask
+from trendweave.runners.spark.workers import leave_worker, travelling, use_assigned_card
 from trendweave.store.event_store import EventStore
 from trendweave.store.layout.files import DataFile
 from trendweave.store.layout.reading import OpenFiles, RowReader

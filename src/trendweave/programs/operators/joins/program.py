@@ -14,8 +14,9 @@ from trendweave.planning.operator_plans import JoinPlan, RowCount
 from trendweave.planning.plan import Path
 from trendweave.programs.bound import WholeEvents
 from trendweave.programs.operators.bound import BoundOperator
+from trendweave.programs.operators.joins.candidates import ActiveWindow, make_sides
 from trendweave.programs.operators.joins.conditions import JoinCondition, describe_join, read_parts
-from trendweave.programs.operators.joins.searches import ActiveWindow, PairSearch, make_sides
+from trendweave.programs.operators.joins.searches import PairSearch
 from trendweave.programs.operators.joins.sides import Sides, read_side_codes, read_sides, result_columns, write_pairs
 from trendweave.programs.operators.ordering import OrderedSide, order_side, order_ties
 from trendweave.programs.operators.steps import join_numbered

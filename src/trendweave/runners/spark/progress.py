@@ -1,9 +1,4 @@
-"""How far the tasks of Spark are, while somebody waits for an action on a result.
-
-Results are lazy, so what runs is the caller's action. A thread looks at the jobs that are active, through Spark's own
-status tracker, and shows a bar for those of more than two seconds. It ends when no job has run for some minutes, and
-the next run begins it again. Over Spark Connect there is no such tracker, and no bar.
-"""
+"""How far the tasks of Spark are, while somebody waits for an action on a result."""
 
 from __future__ import annotations
 
@@ -19,6 +14,7 @@ from trendweave.progress.watching import PATIENCE, choose_display, write_rate
 if TYPE_CHECKING:
     from pyspark import SparkStageInfo, StatusTracker
     from pyspark.sql import SparkSession
+
 
 _PAUSE, _IDLE = 0.5, 600.0
 _LOCK = Lock()

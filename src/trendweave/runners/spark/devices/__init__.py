@@ -1,1 +1,0 @@
-"""Devices of tasks: the card that Spark gave them."""

@@ -1,1 +1,0 @@
-"""Times as people have them, read as timestamps in Spark SQL."""

@@ -1,1 +1,0 @@
-"""What stands in, on older versions of Spark, for what they lack."""

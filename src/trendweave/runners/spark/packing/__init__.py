@@ -1,1 +1,0 @@
-"""Events of a stream -> pieces of prepared rows, before they are shuffled."""

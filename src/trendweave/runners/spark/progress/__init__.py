@@ -1,1 +1,0 @@
-"""How far Spark is, for those who wait."""

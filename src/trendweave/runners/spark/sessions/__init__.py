@@ -1,1 +1,0 @@
-"""What is asked of the session of a user before anything runs on it."""
