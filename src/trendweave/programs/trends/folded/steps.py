@@ -33,7 +33,7 @@ from trendweave.programs.program import FIRST, Carry
 from trendweave.programs.trends.aggregates import sum_too_large
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.folded.carried import Carried, Panes, Summed, concat_summed
-from trendweave.programs.trends.folded.measures import (
+from trendweave.programs.trends.folded.keys_and_gaps import (
     Gaps,
     find_infinite,
     keep_unknown_apart,

@@ -1,4 +1,4 @@
-"""What is measured of trends whose rows are forgotten: the same as of rows that are there, without values.
+"""What stands for values of neighbours, and for NOT, where rows are forgotten: keys, and copies of states.
 
 Neighbours with equal values: all events of a trend have the same ones, so values are keys like others. Only NULL is
 not: it equals nothing, so an event without a value follows none and is followed by none. Each time at which there are
