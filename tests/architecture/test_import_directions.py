@@ -116,6 +116,7 @@ ALLOWED_IN_KERNELS = {
     *("contextlib", "re", "textwrap"),  # for loops that are written as text
     "decimal",  # for sums that are beyond floats on the way
     *("llvmlite", "numba", "numpy"),
+    "operator",  # for what `a + b` and `a & b` mean to Numba where these are packs
 }
 
 # Imported where something is compiled or loaded, and not before.
