@@ -119,7 +119,7 @@ def run(asked: Asked, events: Any, options: Mapping[str, Any]) -> Any:
 
 def _mark_numbers(rows: pa.Table, settings: Settings) -> pa.Table:
     """Rows that say where their counts are logarithms, so that a picture does, too."""
-    from trendweave.rows.table_kinds.logarithms import mark_logarithms
+    from trendweave.rows.tables import mark_logarithms
 
     return mark_logarithms(rows) if settings.numbers == "log2" else rows
 
@@ -133,9 +133,8 @@ def _watch_tasks(spark: SparkSession, settings: Settings) -> None:
 
 def _read_here(asked: Asked, events: Any, settings: Settings) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
     """Events of any kind as a table whose times are read, which fits; and how a result is handed back."""
-    from trendweave.rows.given_times.far_future import warn_of_far_future
-    from trendweave.rows.given_times.reading import read_times
     from trendweave.rows.tables import as_arrow
+    from trendweave.rows.time_parsing import read_times, warn_of_far_future
 
     table, give_back = as_arrow(events)
     table = read_times(_settle(asked, table, settings), asked.time_columns, settings.times)
@@ -312,8 +311,7 @@ def read_columns(asked: Asked, source: Any, options: Mapping[str, Any]) -> dict[
         source: What `run` takes, a schema of Arrow or Spark, or a mapping from names of columns to types.
         options: The keyword arguments of the call, of which those about times count.
     """
-    from trendweave.rows.table_kinds.checked_columns import find_columns
-    from trendweave.rows.table_kinds.spark_frames import refuse_pandas_on_spark
+    from trendweave.rows.tables import find_columns, refuse_pandas_on_spark
 
     refuse_pandas_on_spark(source)
     settings = asked.settings(Place.SCHEMA, options, None)
@@ -380,7 +378,7 @@ def is_spark(events: object) -> bool:
     """Whether events are a DataFrame of Spark."""
     if not type(events).__module__.startswith("pyspark."):
         return False
-    from trendweave.rows.table_kinds.spark_frames import refuse_pandas_on_spark
+    from trendweave.rows.tables import refuse_pandas_on_spark
 
     refuse_pandas_on_spark(events)
     return True
@@ -397,9 +395,9 @@ def is_read_by_tasks(events: object) -> bool:
 
 
 def _bind_here(asked: Asked, events: Any, settings: Settings) -> Program:
-    from trendweave.rows.given_times.reading import read_schema
     from trendweave.rows.table_kinds.unknown_types import settle_numbers
     from trendweave.rows.tables import arrow_schema
+    from trendweave.rows.time_parsing import read_schema
 
     schema = settle_numbers(arrow_schema(events), asked.queries())
     schema = read_schema(schema, asked.time_columns, settings.times)

@@ -85,12 +85,12 @@ ROOMS: dict[str, set[str]] = {
     # and months are read as everywhere else. What a process tells once, its worker tells each page.
     "serve": {
         *("__init__", "workload", "errors", "language", "pictures", "datasets"),
-        *("rows.given_times", "runners.nothing_found", "store.layout.moments", "table_files"),
+        *("rows.time_parsing", "runners.nothing_found", "store.layout.moments", "table_files"),
     },
     # What a version of Spark lacks is asked for in one place; far times of its rows are told of as elsewhere.
     "cli": {
         *("__init__", "consoles", "operators", "workload", "errors", "pictures", "datasets", "serve", "table_files"),
-        *("rows.given_times", "runners.spark.versions", "kernel_cache.waiting", "showing"),
+        *("rows.time_parsing", "runners.spark.versions", "kernel_cache.waiting", "showing"),
         # The values that options may have.
         *("devices.names", "results.types", "runners.options"),
     },

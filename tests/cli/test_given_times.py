@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.command import trendweave
 from trendweave.errors import DataError
-from trendweave.rows.given_times.result_times import check_result_times
+from trendweave.rows.time_parsing import check_result_times
 
 QUERY = "RETURN COUNT(*) PATTERN SEQ(A, B) WITHIN 1 hour SLIDE 1 hour"
 FORMAT = "%d.%m.%Y %H:%M"

@@ -17,8 +17,7 @@ from tests.profiles import examples
 from tests.reference.intervals.query import Query
 from tests.reference.intervals.streams import queries_and_events
 from trendweave.errors import ExecutionError
-from trendweave.planning.evaluation_order import Statistics, evaluation_order, first_selectivity, order_cost
-from trendweave.planning.relations import ANY, mask_of
+from trendweave.planning.interval_plan import ANY, Statistics, evaluation_order, first_selectivity, mask_of, order_cost
 from trendweave.programs.intervals.matching import Matcher
 from trendweave.programs.intervals.program import IntervalPiece, bind_intervals
 from trendweave.programs.intervals.situations import Situations

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as hs
 
-from trendweave.planning.relations import (
+from trendweave.planning.interval_plan import (
     ANY,
     NUMBER,
     PREFIX_GROUPS,

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import trendweave
-from trendweave.planning.relations import RELATIONS
+from trendweave.planning.interval_plan import RELATIONS
 
 FROM_TWO = "FROM INTERVALS PATTERN A {relations} B WITHIN 1 hour"
 

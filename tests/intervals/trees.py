@@ -15,7 +15,7 @@ from trendweave.language.interval_tree import (
     IntervalTree,
     Situation,
 )
-from trendweave.planning.relations import RELATIONS
+from trendweave.planning.interval_plan import RELATIONS
 
 _of_events = expressions.filter(
     lambda tree: not any(isinstance(node, st.Aggregate | st.PreviousAttribute) for node in tree.walk())

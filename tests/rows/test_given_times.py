@@ -9,12 +9,17 @@ import pyarrow as pa
 import pytest
 
 from trendweave.errors import DataError, OptionError
-from trendweave.rows.given_times.far_future import describe_far_future, suggest_unit
-from trendweave.rows.given_times.options import read_time_options
-from trendweave.rows.given_times.reading import read_column, read_type, read_value
-from trendweave.rows.given_times.text import read_texts
-from trendweave.rows.given_times.units import TimeUnit
-from trendweave.rows.given_times.written import read_format
+from trendweave.rows.time_parsing import (
+    TimeUnit,
+    describe_far_future,
+    read_column,
+    read_format,
+    read_texts,
+    read_time_options,
+    read_type,
+    read_value,
+    suggest_unit,
+)
 
 #: How texts are written, a text, and the time that it tells; None where it tells none.
 TEXTS = (

@@ -15,7 +15,7 @@ import trendweave
 from trendweave import operators
 from trendweave.cli.files import write_table
 from trendweave.errors import DataError
-from trendweave.rows.table_kinds.pandas_frames import as_pandas
+from trendweave.rows.tables import as_pandas
 from trendweave.table_files import choose_separator, read_file
 
 COUNT = trendweave.query("RETURN COUNT(*) PATTERN A+")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 from tests.profiles import examples
-from trendweave.rows.ordering import sort_by_key_and_time, take_rows
+from trendweave.rows.segments import sort_by_key_and_time, take_rows
 
 FIRST, LAST = -(2**63), 2**63 - 1
 times = hs.one_of(hs.integers(-3, 3), hs.sampled_from([FIRST, FIRST + 1, LAST - 1, LAST]), hs.integers(FIRST, LAST))

@@ -36,7 +36,7 @@ def test_a_session_gives_all_rows() -> None:
         'session = trendweave.query("RETURN COUNT(*) PATTERN A WITHIN 1 minute").push(schema, time_unit="ns")',
         "rows = [row for event in EVENTS for row in session.send(event)]",
         "watermark = session.watermark",
-        "rows += trendweave.rows.table_kinds.python_rows.as_python_rows(session.finish())",
+        "rows += trendweave.rows.tables.as_python_rows(session.finish())",
         "print(json.dumps([[str(row['time']), int(row['count'])] for row in rows] + [str(watermark)]))",
     )
 
@@ -59,7 +59,7 @@ def test_dictionaries_in_and_out() -> None:
 
 def test_every_kind_of_time() -> None:
     rows = run(
-        "from trendweave.rows.table_kinds.python_rows import as_python_rows",
+        "from trendweave.rows.tables import as_python_rows",
         "times = [1, None, 2000]",
         "table = pa.table({",
         '    "length": pa.array(times, pa.duration("ns")),',

@@ -18,7 +18,7 @@ from tests.reference.streams import queries_and_streams
 from tests.runners.reference_tables import rows_of, table_of
 from tests.runners.test_local_against_reference import planned
 from trendweave.programs.trends import aggregates
-from trendweave.rows import segments
+from trendweave.rows import segments as segments
 
 
 @given(queries_and_streams(empty=False))

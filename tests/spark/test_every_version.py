@@ -20,7 +20,7 @@ from tests.spark.comparing import assert_same, settings
 from tests.streaming.running import ROCKSDB, Files, counted, run_to_the_end, write_to_the_end
 from trendweave import operators as ops
 from trendweave.errors import ExecutionError
-from trendweave.rows.given_times.options import read_time_options
+from trendweave.rows.time_parsing import read_time_options
 from trendweave.runners.spark import stream_operator, versions
 from trendweave.runners.spark.time_parsing import read_times_on_spark
 from trendweave.runners.spark.versions import StateInterface, collect_arrow, has_data_sources, to_arrow

@@ -14,9 +14,7 @@ from tests.runners.test_given_times import QUERY, TYPES, expected, in_floats, in
 from tests.spark.comparing import settings
 from trendweave import operators
 from trendweave.errors import DataError
-from trendweave.rows.given_times.options import read_time_options
-from trendweave.rows.given_times.text import read_texts
-from trendweave.rows.given_times.written import read_format
+from trendweave.rows.time_parsing import read_format, read_texts, read_time_options
 from trendweave.runners.spark.time_parsing import read_times_on_spark
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tests.reference.workloads.test_chop_connect import CASES, EXAMPLE_6, FIRST_
 from tests.reference.workloads.test_hamlet import STREAM
 from tests.runners.reference_tables import rows_of, table_of
 from tests.workloads.judging import SHARINGS, planned
-from trendweave.rows import encoded
+from trendweave.rows import encoded as encoded
 
 pytestmark = pytest.mark.usefixtures("small_units")
 

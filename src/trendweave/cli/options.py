@@ -19,7 +19,7 @@ import typer
 from trendweave import IntervalPlan, Options, Query, Workload, query
 from trendweave.devices.names import Device
 from trendweave.results.types import Numbers
-from trendweave.rows.given_times.units import TimeUnit
+from trendweave.rows.time_parsing import TimeUnit
 from trendweave.runners.options import Exchange, Sharing, Using
 from trendweave.workload import read_values, read_workload
 

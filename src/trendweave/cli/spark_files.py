@@ -20,7 +20,7 @@ from trendweave.cli.failure import Failure
 from trendweave.cli.files import find_files, find_kind, is_elsewhere, table_error
 from trendweave.cli.spark_session import explain_spark_errors, find_plain_message, is_local, session
 from trendweave.errors import DataError
-from trendweave.rows.given_times.result_times import check_result_times
+from trendweave.rows.time_parsing import check_result_times
 from trendweave.runners.spark.versions import collect_arrow
 from trendweave.table_files import COMMA, FileKind, choose_separator, find_separator
 

@@ -56,7 +56,7 @@ class Asked:
     def settings(
         self, place: Place, options: Mapping[str, Any], read_setting: Callable[[str], str | None] | None
     ) -> Settings:
-        from trendweave.rows.given_times.reading import AS_THEY_ARE
+        from trendweave.rows.time_parsing import AS_THEY_ARE
         from trendweave.runners.options import make_settings
 
         plans = {op.text: op.task.plan for op in self.operators if isinstance(op.task, Query)}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from trendweave.operators.operator import Piped
     from trendweave.programs.operators.chain import Stage
-    from trendweave.rows.given_times.reading import TimeReading
+    from trendweave.rows.time_parsing import TimeReading
     from trendweave.runners.auto import Choice
     from trendweave.runners.incremental import Incremental
     from trendweave.runners.local import Batches
@@ -102,9 +102,9 @@ def bind_stages(
         frame = in_plain_strings(frame)
         asked.check(frame)
         return asked.bind_all(spark_schema(frame.schema), settings), settings
-    from trendweave.rows.given_times.reading import read_schema
     from trendweave.rows.table_kinds.unknown_types import settle_numbers
     from trendweave.rows.tables import arrow_schema
+    from trendweave.rows.time_parsing import read_schema
 
     columns = arrow_schema(taken.schema if places.is_store(taken) else taken)
     if not places.is_store(taken):
@@ -159,7 +159,7 @@ def _take(
 
 
 def _times(options: Options) -> TimeReading:
-    from trendweave.rows.given_times.options import read_time_options
+    from trendweave.rows.time_parsing import read_time_options
 
     return read_time_options(options.get("time_unit"), options.get("time_format"))
 
@@ -172,8 +172,8 @@ def _read_side(events: Any, time: str, times: TimeReading) -> tuple[Any, Callabl
         return read_times_on_spark(events, (time,), times), _unchanged
     import pyarrow as pa
 
-    from trendweave.rows.given_times.reading import read_schema, read_times
     from trendweave.rows.tables import arrow_schema, as_arrow
+    from trendweave.rows.time_parsing import read_schema, read_times
 
     if isinstance(events, pa.Schema):
         return read_schema(arrow_schema(events), (time,), times), _unchanged
@@ -206,7 +206,7 @@ def _columns_as_they_came(piped: Piped, events: Any, time: str, options: Options
 
     if not all(isinstance(operator.task, FilterPlan) for operator in piped.operators):
         return None
-    from trendweave.rows.given_times.reading import read_schema
+    from trendweave.rows.time_parsing import read_schema
 
     if not isinstance(events, pa.Schema):
         if not isinstance(events, pa.Table | pa.RecordBatch | pa.RecordBatchReader):

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import gcd
 
 from trendweave.language.syntax_tree import Expression
-from trendweave.planning.blocking import Blocking, count_states, find_blocking
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow, Way, WholeInput
+from trendweave.planning.template import Blocking, count_states, find_blocking
 from trendweave.planning.ways import windows_overlap
 
 #: States of a template, at most: a matrix has as many numbers as their square, and a line as many as they are.

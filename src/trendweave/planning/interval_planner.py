@@ -11,16 +11,21 @@ from trendweave.language.interval_tree import PREV, IntervalColumns, IntervalTre
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
 from trendweave.planning.interval_plan import (
+    ANY,
     MAX_SITUATIONS,
+    Contradiction,
     IntervalPlan,
     OutputColumn,
     PairPlan,
     Returns,
     SituationPlan,
+    inverse,
+    make_path_consistent,
+    mask_of,
+    names_of,
 )
 from trendweave.planning.plan import Path
 from trendweave.planning.predicates import rewrite_columns
-from trendweave.planning.relations import ANY, Contradiction, inverse, make_path_consistent, mask_of, names_of
 
 
 def make_interval_plan(tree: IntervalTree, problems: list[Problem]) -> IntervalPlan | None:

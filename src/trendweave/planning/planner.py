@@ -10,21 +10,22 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression, print_pattern, print_query
 from trendweave.language.syntax_tree import problem_at
 from trendweave.planning import plan as p
-from trendweave.planning.anchors.lanes import plan_lanes
-from trendweave.planning.anchors.orders import AnyOrder, Orders
-from trendweave.planning.automata.automaton import Automaton
-from trendweave.planning.automata.determinise import NegationsNotKeptApart
-from trendweave.planning.automata.guards import FREE_WAY
-from trendweave.planning.automata.positions import MAX_STATES, TooManyStates
+from trendweave.planning.anchors import AnyOrder, Orders, plan_lanes
+from trendweave.planning.automata import FREE_WAY, MAX_STATES, Automaton, NegationsNotKeptApart, TooManyStates
 from trendweave.planning.matches.conditions import (
     aggregates_of,
     is_match_condition,
     match_paths,
     plan_match_conditions,
+    spell_out,
 )
-from trendweave.planning.matches.latest_values import spell_out
-from trendweave.planning.matches.selection import check_matches, plan_selection
-from trendweave.planning.matches.windows import check_listing, plan_window, settle_window
+from trendweave.planning.matches.selection import (
+    check_listing,
+    check_matches,
+    plan_selection,
+    plan_window,
+    settle_window,
+)
 from trendweave.planning.outputs import (
     check_choice,
     check_conjunction,

@@ -18,7 +18,7 @@ from trendweave.errors import Problem
 from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression, print_name
 from trendweave.language.syntax_tree import problem_at
-from trendweave.planning.anchors.orders import Orders
+from trendweave.planning.anchors import Orders
 from trendweave.planning.plan import Anchor, AnchorPlan, EdgeComparison, KeyColumn, Path
 from trendweave.planning.variables import Variables
 

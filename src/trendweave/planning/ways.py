@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from trendweave.planning.anchors.lanes import TemplateLanes, plan_lanes
+from trendweave.planning.anchors import TemplateLanes, plan_lanes
 from trendweave.planning.bindings import bind_templates
 from trendweave.planning.matches.conditions import match_columns
 from trendweave.planning.plan import (

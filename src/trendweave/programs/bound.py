@@ -13,8 +13,7 @@ from trendweave.programs.preparing import prepare_rows
 from trendweave.programs.program import Program
 from trendweave.results.types import column_type
 from trendweave.rows.dropped import Dropped
-from trendweave.rows.encoded import TIME
-from trendweave.rows.prepared import adopt_rows
+from trendweave.rows.encoded import TIME, adopt_rows
 from trendweave.rows.times import TimeType, time_type
 
 #: Before the names of columns of events that are kept.

@@ -16,9 +16,9 @@ from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, Output, Sco
 from trendweave.rows.closing import Closing
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import TIME
-from trendweave.rows.ordering import sort_by_key_and_time
-from trendweave.rows.sessions import number_sessions, session_gap
+from trendweave.rows.segments import sort_by_key_and_time
 from trendweave.rows.times import TimeType, as_steps
+from trendweave.rows.windows import number_sessions, session_gap
 
 #: Gives the rows of some windows, of prepared rows that lie in them.
 Compute: TypeAlias = Callable[[pa.Table, Scope], Output]

@@ -19,7 +19,7 @@ from trendweave.results.numbers import write_aggregate
 from trendweave.results.partials import Component
 from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends, join_chunks
 from trendweave.results.types import Numbers
-from trendweave.rows.numbers import as_numbers
+from trendweave.rows.codes import as_numbers
 
 _FOLDS = {"COUNT": COUNT, "FIRST": FIRST, "LAST": LAST, "MIN": LARGEST, "MAX": LARGEST, "SUM": SUM, "AVG": SUM}
 

@@ -12,9 +12,7 @@ import pyarrow.compute as pc
 from trendweave.planning.plan import AggregateColumn
 from trendweave.results.partials import Component
 from trendweave.results.shown_trends import ShownTrends, join_chunks
-from trendweave.rows.codes import different_numbers
-from trendweave.rows.distinct import NO_VALUE, distinct_codes
-from trendweave.rows.numbers import as_numbers
+from trendweave.rows.codes import NO_VALUE, as_numbers, different_numbers, distinct_codes
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from trendweave.expressions.arrow.values import join_chunks
 from trendweave.planning.plan import AggregateColumn, Plan
 from trendweave.results.partials import Component, Merging, Partials, TaskResult
 from trendweave.results.types import Numbers, column_type
-from trendweave.rows.distinct import distinct_codes
+from trendweave.rows.codes import distinct_codes
 
 WINDOW = "window"
 _SPREADS = ("STDDEV", "VARIANCE")

@@ -18,9 +18,15 @@ from trendweave.planning.preparation import Preparation
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import APART, CHUNK, TIME, EncodedRows, encode_rows, read_letters
 from trendweave.rows.segments import MAX_COPIES, bit_of
-from trendweave.rows.sessions import number_sessions
 from trendweave.rows.times import as_steps, time_type
-from trendweave.rows.windows import Chunks, MovingNumbers, SlidingNumbers, WindowNumbers, number_windows
+from trendweave.rows.windows import (
+    Chunks,
+    MovingNumbers,
+    SlidingNumbers,
+    WindowNumbers,
+    number_sessions,
+    number_windows,
+)
 
 
 def copy_into_windows(

@@ -16,10 +16,25 @@ from trendweave.kernels.numbering import number_ticks
 from trendweave.planning.plan import Plan, SessionWindow, Window
 from trendweave.planning.preparation import Preparation
 from trendweave.rows.codes import joint_codes, key_codes, order_codes
-from trendweave.rows.ordering import number_finer_times, sort_by_key_and_time, take_rows
-from trendweave.rows.segments import Segments
-from trendweave.rows.sessions import SessionNumbers, number_sessions
+from trendweave.rows.segments import Segments, number_finer_times, sort_by_key_and_time, take_rows
 from trendweave.rows.times import TimeType, as_steps, as_times, time_type
+from trendweave.rows.windows import SessionNumbers, number_sessions
+
+
+def adopt_rows(rows: pa.Table, moment: pa.DataType, words: Sequence[str]) -> pa.Table:
+    """Rows that another engine has prepared, in the types that Arrow would have given them.
+
+    Args:
+        rows: Prepared rows.
+        moment: The type of their times, where they have one.
+        words: The names of the columns that hold flags.
+    """
+    for place, column in enumerate(rows.schema):
+        wanted = moment if column.name == TIME else pa.int64() if column.name in words else column.type
+        if column.type != wanted:
+            rows = rows.set_column(place, column.name, rows.column(place).cast(wanted))
+    return rows
+
 
 TIME = "time"
 CHUNK = "chunk"

@@ -1,16 +1,162 @@
-"""Rows in segments: one segment per partition, or per partition and value of a key that binds only some variables."""
+"""Rows by key and time, the one order that kernels read, in segments: one per partition, or per partition and value
+of a key that binds only some variables; and comparisons of each row with the one before it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.numbering import list_ranges
-from trendweave.kernels.sorting import stable_order
-from trendweave.rows.codes import first_of_each, present_codes
+from trendweave.expressions.arrow.evaluate import make_columns_comparable
+from trendweave.kernels.numbering import list_ranges, ordered_bits
+from trendweave.kernels.sorting import find_in_order, order_by_time, order_by_words, stable_order
+from trendweave.rows.codes import first_of_each, order_codes, order_numbers, present_codes
+
+
+class Sorted(NamedTuple):
+    """The order of rows by key and time, None where they stand in it; where each key starts, with the end of the last;
+    and the times in this order."""
+
+    order: np.ndarray | None
+    starts: np.ndarray
+    moment: np.ndarray
+
+
+def sort_by_key_and_time(key: np.ndarray, moment: np.ndarray, count: int, keys_in_order: bool = True) -> Sorted:
+    """Sort rows by their key, and by time where keys are equal; rows of one key and time stay in their order.
+
+    Args:
+        key: The number of each row's key, below `count`.
+        moment: The time of each row, in steps of the time column.
+        count: How many keys there are.
+        keys_in_order: Shall key k be the k-th? Otherwise it is enough that the rows of each key stand together, as
+            Spark brings them; then every number below `count` must occur.
+
+    Returns:
+        The rows in order.
+    """
+    key, moment = np.ascontiguousarray(key, np.int64), np.ascontiguousarray(moment, np.int64)
+    starts = find_in_order(key, moment, count, keys_in_order)
+    return Sorted(None, starts, moment) if starts is not None else Sorted(*order_by_time(key, moment, count))
+
+
+def number_finer_times(moment: np.ndarray, columns: list[pa.ChunkedArray]) -> np.ndarray:
+    """Number the different times and values of columns in their order, the time first.
+
+    Args:
+        moment: The time of each row.
+        columns: The columns, the first one first. NULL comes before all values and NaN after them.
+
+    Returns:
+        A number per row, equal where time and all values are.
+    """
+    keys = [moment, *(order_codes(column, column)[0] for column in columns)]
+    order = np.lexsort(keys[::-1])
+    new = np.zeros(moment.size, np.bool_)
+    for key in keys:
+        new[1:] |= key[order][1:] != key[order][:-1]
+    place = np.empty(moment.size, np.int64)
+    place[order] = np.cumsum(new)
+    return place
+
+
+def take_rows(column: pa.ChunkedArray, order: np.ndarray) -> pa.ChunkedArray:
+    """Fetch the rows of a column in an order.
+
+    Where there are NULLs, Arrow asks of each row whether it is one: numbers and times, and which of them are valid, are
+    fetched apart, in half the time.
+
+    Args:
+        column: The column.
+        order: Numbers of rows, which are not looked at again for being those of the column.
+
+    Returns:
+        The values in this order.
+    """
+    kind = column.type
+    if column.num_chunks > 1 and (pa.types.is_primitive(kind) or pa.types.is_decimal(kind)):
+        # Arrow would look for the piece of each row.
+        column = pa.chunked_array([pa.concat_arrays(column.chunks)])
+    plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
+    if not plain or not column.null_count or kind.bit_width > 64:
+        return pc.take(column, pa.array(order), boundscheck=False)
+    array = column.chunk(0)
+    whole = np.frombuffer(array.buffers()[1], f"i{kind.bit_width // 8}")
+    values = whole[array.offset : array.offset + len(array)].take(order, mode="clip")
+    valid = array.is_valid().to_numpy(zero_copy_only=False).take(order, mode="clip")
+    buffers = [pa.py_buffer(np.packbits(valid, bitorder="little")), pa.py_buffer(values)]
+    return pa.chunked_array([pa.Array.from_buffers(kind, order.size, buffers)])
+
+
+def sort_by(*columns: np.ndarray) -> np.ndarray:
+    """The order of rows by some columns of whole numbers, the first counts most."""
+    if not columns[0].size:
+        return np.empty(0, np.int64)
+    lows = [int(column.min()) for column in columns]
+    spans = [(column - low, int(column.max()) - low) for column, low in zip(columns, lows, strict=True)]
+    return order_by_words(spans[::-1])
+
+
+_COMPARE: dict[str, Callable[..., np.ndarray]] = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "=": np.equal,
+    "!=": np.not_equal,
+}
+
+
+def compare_neighbours(previous: pa.ChunkedArray, operator: str, following: pa.ChunkedArray) -> np.ndarray:
+    """Compare a column of each row before with a column of the row.
+
+    Args:
+        previous: The column of the earlier row.
+        operator: The comparison.
+        following: The column of the later row, or the same.
+
+    Returns:
+        True or False per row: NULL compares true with nothing, and nothing stands before the first row.
+    """
+    holds = np.zeros(len(following), np.bool_)
+    if holds.size < 2:
+        return holds
+    (left, left_known), (right, right_known) = _comparable(previous, following)
+    _COMPARE[operator](left[:-1], right[1:], out=holds[1:])
+    if left_known is not None:
+        holds[1:] &= left_known[:-1]
+    if right_known is not None:
+        holds &= right_known
+    return holds
+
+
+def _comparable(
+    previous: pa.ChunkedArray, following: pa.ChunkedArray
+) -> tuple[tuple[np.ndarray, np.ndarray | None], tuple[np.ndarray, np.ndarray | None]]:
+    """Numbers to compare in the place of values, and where they are known (None: everywhere)."""
+    columns = make_columns_comparable([previous] if previous is following else [previous, following])
+    if pa.types.is_floating(columns[0].type):
+        floats = [(column.to_numpy(zero_copy_only=False), _known(column)) for column in columns]
+        if any(np.isnan(np.min(numbers)) for numbers, _ in floats):
+            # NaN equals itself and is the largest, which only its bits can say; NULL is NaN here, too.
+            floats = [(ordered_bits(numbers), known) for numbers, known in floats]
+        return floats[0], floats[-1]
+    ordered = [part for part in map(order_numbers, columns) if part is not None]
+    if len(ordered) == len(columns):
+        return ordered[0], ordered[-1]
+    left, right = order_codes(previous, following)
+    return (left, left >= 0), (right, right >= 0)
+
+
+def _known(column: pa.Array) -> np.ndarray | None:
+    return np.asarray(column.is_valid()) if column.null_count else None
+
 
 #: Copies of rows that belong to every value of a key of another variable.
 MAX_COPIES = 100_000_000

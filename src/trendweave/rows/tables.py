@@ -1,20 +1,225 @@
 """Tables in, the same kind of table out: Arrow, pandas, polars, lists of dictionaries, and whatever speaks Arrow's C
-interface."""
+interface.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
-from trendweave.rows.table_kinds.pandas_frames import as_pandas, write_counts
-from trendweave.rows.table_kinds.python_rows import as_python_rows
-from trendweave.table_files import read_file
+from trendweave.events import ColumnType, Kind, Schema, schema_of
+from trendweave.rows.table_kinds.unknown_types import TypedQuery, find_numbers, settle_types
+from trendweave.rows.time_parsing import TimeReading, read_kinds
+from trendweave.table_files import read_columns_of_file, read_file
+
+
+def refuse_pandas_on_spark(events: object) -> None:
+    """Refuse a frame of `pyspark.pandas`, and say what to give instead.
+
+    Args:
+        events: Events of any kind.
+
+    Raises:
+        DataError: They are such a frame.
+    """
+    if type(events).__module__.startswith("pyspark.pandas"):
+        message = "the events are a pandas-on-Spark frame"
+        raise DataError([Problem("TW308", message, "give events.to_spark(), or events.to_pandas() if they are few")])
+
+
+#: Where the metadata of a result's schema tells how its counts are written.
+NUMBERS = "trendweave.numbers"
+_LOG2 = "log2"
+
+
+def mark_logarithms(rows: pa.Table) -> pa.Table:
+    """Say in the metadata of a result's schema that its counts are logarithms."""
+    return rows.replace_schema_metadata({**(rows.schema.metadata or {}), NUMBERS: _LOG2})
+
+
+def are_logarithms(table: Any) -> bool:
+    """Whether a result in this process says that its counts are logarithms.
+
+    Args:
+        table: A table of any kind; Arrow's has metadata, that of pandas attributes, and others say nothing.
+    """
+    if isinstance(table, pa.Table | pa.RecordBatch):
+        return (table.schema.metadata or {}).get(NUMBERS.encode()) == _LOG2.encode()
+    told = getattr(table, "attrs", None)
+    return isinstance(told, dict) and told.get(NUMBERS) == _LOG2
+
+
+#: The type of exact counts and sums.
+_COUNT = pa.decimal128(38, 0)
+
+
+def as_pandas(table: pa.Table) -> Any:
+    """Rows as a frame; whoever asks for one has imported pandas.
+
+    Whole numbers beside NULLs have the type of pandas that knows them, counts that do not fit 64 bits are integers of
+    Python, and times inside of lists and structs are timestamps.
+
+    Args:
+        table: The rows.
+    """
+    frame = table.to_pandas()
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        if field.type == _COUNT:
+            frame[field.name] = _counts(column, frame.index)
+        elif pa.types.is_integer(field.type) and column.null_count:
+            frame[field.name] = _with_null(column)
+        elif pa.types.is_nested(field.type) and _has_times(field.type):
+            frame[field.name] = _objects(column, frame.index)
+    frame.attrs |= {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    return frame
+
+
+def write_counts(rows: list[dict[str, Any]], schema: pa.Schema) -> list[dict[str, Any]]:
+    """Rows of Python whose exact counts are integers.
+
+    Args:
+        rows: As Arrow writes them.
+        schema: Their columns.
+    """
+    counts = [field.name for field in schema if field.type == _COUNT]
+    for row in rows:
+        for name in counts:
+            row[name] = None if row[name] is None else int(row[name])
+    return rows
+
+
+def _counts(column: pa.ChunkedArray, index: Any) -> Any:
+    try:
+        whole = column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        values = [None if value is None else int(value) for value in column.to_pylist()]
+        return sys.modules["pandas"].Series(values, index, dtype=object)
+    return _with_null(whole) if whole.null_count else whole.to_numpy()
+
+
+def _with_null(column: pa.ChunkedArray) -> Any:
+    kind = f"{'I' if pa.types.is_signed_integer(column.type) else 'UI'}nt{column.type.bit_width}"
+    return sys.modules["pandas"].array(column.to_pylist(), dtype=kind)
+
+
+def _has_times(kind: pa.DataType) -> bool:
+    if pa.types.is_timestamp(kind):
+        return True
+    return any(_has_times(kind.field(place).type) for place in range(kind.num_fields))
+
+
+def _objects(column: pa.ChunkedArray, index: Any) -> Any:
+    values = np.empty(len(column), dtype=object)
+    values[:] = [value for chunk in column.chunks for value in _values(chunk)]
+    return sys.modules["pandas"].Series(values, index)
+
+
+def _values(array: pa.Array) -> list[Any]:
+    """Values of Python; lists are arrays of objects, as pandas has them."""
+    if pa.types.is_timestamp(array.type):
+        return [None if value is sys.modules["pandas"].NaT else value for value in array.to_pandas()]
+    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        flat, lengths = _values(array.flatten()), array.value_lengths().to_pylist()
+        found, begin = list[Any](), 0
+        for length in lengths:
+            found.append(None if length is None else _array(flat[begin : begin + length]))
+            begin += length or 0
+        return found
+    if pa.types.is_struct(array.type):
+        fields = [_values(field) for field in array.flatten()]
+        names = [array.type.field(place).name for place in range(array.type.num_fields)]
+        rows = zip(*fields, strict=True)
+        known = array.is_valid().to_pylist()
+        return [dict(zip(names, row, strict=True)) if there else None for row, there in zip(rows, known, strict=True)]
+    return array.to_pylist()
+
+
+def _array(values: list[Any]) -> np.ndarray:
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
+
+
+def as_python_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Rows as Arrow writes them.
+
+    Times in nanoseconds are timestamps of pandas. Where it is not installed, those of a whole microsecond are what
+    Python has for them, and others are nanoseconds as whole numbers, so that nothing of them is lost.
+
+    Args:
+        table: The rows.
+
+    Raises:
+        DataError: A time is one that Python has not.
+    """
+    with _known_to_python():
+        try:
+            return table.to_pylist()
+        except ValueError:  # without pandas Arrow refuses what is finer than a microsecond
+            columns = [[value for chunk in column.chunks for value in _row_values(chunk)] for column in table.columns]
+            return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def as_python_value(value: pa.Scalar) -> Any:
+    """One value; see `as_python_rows`."""
+    with _known_to_python():
+        try:
+            return value.as_py()
+        except ValueError:
+            return _row_values(pa.array([value.value], pa.int64()).cast(value.type))[0]
+
+
+@contextmanager
+def _known_to_python() -> Iterator[None]:
+    """Say what Python cannot: the edge of a window may lie before its first year, or behind its last one."""
+    try:
+        yield
+    except OverflowError:
+        message = "times are out of range: those of Python's datetime lie in the years 1 to 9999"
+        hint = "give events as an Arrow table (send_table in a session), and rows are one"
+        raise DataError([Problem("TW310", message, hint)]) from None
+
+
+def _row_values(array: pa.Array) -> list[Any]:
+    kind = array.type
+    if pa.types.is_temporal(kind) and getattr(kind, "unit", "") == "ns":
+        coarser = _in_microseconds(kind)
+        steps = array.cast(pa.int64()).to_pylist()
+        return [None if step is None else _value(step, coarser) for step in steps]
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        flat, lengths = _row_values(array.flatten()), array.value_lengths().to_pylist()
+        found, begin = list[Any](), 0
+        for length in lengths:
+            found.append(None if length is None else flat[begin : begin + length])
+            begin += length or 0
+        return found
+    if pa.types.is_struct(kind):
+        names = [kind.field(place).name for place in range(kind.num_fields)]
+        rows = zip(*map(_row_values, array.flatten()), strict=True)
+        known = array.is_valid().to_pylist()
+        return [dict(zip(names, row, strict=True)) if there else None for row, there in zip(rows, known, strict=True)]
+    return array.to_pylist()
+
+
+def _in_microseconds(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    return pa.duration("us") if pa.types.is_duration(kind) else pa.time64("us")
+
+
+def _value(nanoseconds: int, coarser: pa.DataType) -> Any:
+    if nanoseconds % 1_000:
+        return nanoseconds
+    return pa.scalar(nanoseconds // 1_000, pa.int64()).cast(coarser).as_py()
 
 
 def as_arrow(events: Any) -> tuple[pa.Table, Callable[[pa.Table], Any]]:
@@ -179,3 +384,36 @@ def _as_mappings(table: pa.Table) -> list[dict[str, Any]]:
 def _as_polars(table: pa.Table) -> Any:
     # Whoever passed a polars frame has imported it.
     return sys.modules["polars"].from_arrow(table)
+
+
+def find_columns(source: Any, queries: Collection[TypedQuery], times: tuple[str, ...], reading: TimeReading) -> Schema:
+    """The columns of events once their times are read.
+
+    Args:
+        source: A table of any kind, a schema of Arrow or Spark, or a mapping from names of columns to types.
+        queries: What is checked.
+        times: The columns that hold times.
+        reading: How these are read.
+
+    Raises:
+        DataError: There are no columns in it, or times are not read so.
+    """
+    table = None if isinstance(source, Mapping) else _read_few_rows(source)
+    if table is not None:
+        source = settle_types(table, queries, times, reading)
+    columns = schema_of(source)
+    unknown = {name for name, found in columns.items() if found.kind is Kind.NULL}
+    if unknown:
+        columns |= dict.fromkeys(unknown & find_numbers(queries), ColumnType(Kind.FLOAT))
+    return read_kinds(columns, times, reading)
+
+
+def _read_few_rows(events: Any) -> pa.Table | None:
+    """A table with the columns of events that have no schema of their own; None of those that have one."""
+    package = type(events).__module__.split(".")[0]
+    if package == "polars" and hasattr(events, "collect"):
+        return as_arrow(events.head(0))[0]
+    if isinstance(events, str | Path):
+        return read_columns_of_file(events)
+    without_rows = package == "pandas" and hasattr(events, "columns") and not len(events)
+    return as_arrow(events)[0] if without_rows or isinstance(events, list | tuple) else None

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
-from trendweave.planning.checks.times import too_fine
+from trendweave.planning.checks.trends import too_fine
 from trendweave.planning.plan import MovingWindow, SlidingWindow
 
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}

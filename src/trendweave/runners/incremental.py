@@ -23,10 +23,8 @@ from trendweave.programs.steps import select_rows, take_step
 from trendweave.programs.ties import count_ties
 from trendweave.rows.dropped import NOTHING_DROPPED, Dropped, split_late
 from trendweave.rows.encoded import TIME
-from trendweave.rows.given_times.far_future import warn_of_far_future
-from trendweave.rows.given_times.reading import TimeReading, read_times, read_value
-from trendweave.rows.given_times.units import TimeUnit
 from trendweave.rows.tables import as_arrow
+from trendweave.rows.time_parsing import TimeReading, TimeUnit, read_times, read_value, warn_of_far_future
 from trendweave.rows.times import TimeType, as_steps, has_time, time_type
 from trendweave.runners.events_at_once import TieWarning
 from trendweave.runners.nothing_found import tell_of_other_types

@@ -23,9 +23,7 @@ from trendweave.programs.trends.detection import (
     Wishes,
 )
 from trendweave.results.types import NUMBERS, Numbers
-from trendweave.rows.given_times.options import read_time_options
-from trendweave.rows.given_times.reading import AS_THEY_ARE, TimeReading
-from trendweave.rows.given_times.units import TimeUnit
+from trendweave.rows.time_parsing import AS_THEY_ARE, TimeReading, TimeUnit, read_time_options
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.option_values import (
     check_order,

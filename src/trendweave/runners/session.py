@@ -21,9 +21,8 @@ import pyarrow as pa
 from trendweave.errors import DataError, ExecutionError, Problem
 from trendweave.language.durations import read_duration
 from trendweave.rows.dropped import Dropped
-from trendweave.rows.given_times.far_future import warn_of_far_future
-from trendweave.rows.table_kinds.python_rows import as_python_rows, as_python_value
-from trendweave.rows.tables import as_arrow
+from trendweave.rows.tables import as_arrow, as_python_rows, as_python_value
+from trendweave.rows.time_parsing import warn_of_far_future
 from trendweave.rows.times import TimeType, as_steps, as_times, has_time
 from trendweave.runners.event_checks import row_checks
 from trendweave.runners.incremental import Incremental, State

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from trendweave.language import syntax_tree as st
 from trendweave.planning.interval_plan import IntervalPlan
-from trendweave.planning.interval_preparation import prepare_intervals
 from trendweave.planning.plan import Path, Plan
-from trendweave.planning.preparation import prepare
+from trendweave.planning.preparation import prepare, prepare_intervals
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 
 

@@ -14,8 +14,7 @@ from trendweave.errors import OptionError, Problem, near_names
 from trendweave.pictures.kinds import find_numbers, find_others, is_number
 from trendweave.planning import Plan, SituatedPlan
 from trendweave.queries import Query
-from trendweave.rows.table_kinds.logarithms import are_logarithms
-from trendweave.rows.tables import as_arrow
+from trendweave.rows.tables import are_logarithms, as_arrow
 
 #: Rows of a Spark DataFrame that are fetched, at most.
 MOST_ROWS = 10_000

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from trendweave.errors import OptionError, Problem
-from trendweave.rows.given_times.far_future import warn_of_far_future
-from trendweave.rows.given_times.reading import AS_THEY_ARE, TimeReading, read_times
-from trendweave.rows.table_kinds.spark_frames import refuse_pandas_on_spark
-from trendweave.rows.tables import as_arrow
+from trendweave.rows.tables import as_arrow, refuse_pandas_on_spark
+from trendweave.rows.time_parsing import AS_THEY_ARE, TimeReading, read_times, warn_of_far_future
 from trendweave.store.index.building import Told, build_indexes
 from trendweave.store.layout.commits import Commit, alone, append_to_delta, is_committed, new_number, settle
 from trendweave.store.layout.files import DataFile, Declaration

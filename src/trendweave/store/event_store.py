@@ -14,10 +14,8 @@ import pyarrow.fs as pafs
 from trendweave.errors import DataError, ExecutionError, OptionError, Problem, raise_problems
 from trendweave.events import AUTO, TypeColumn, check_column_names
 from trendweave.language.durations import read_duration
-from trendweave.rows.given_times.options import read_time_options
-from trendweave.rows.given_times.reading import read_schema
-from trendweave.rows.given_times.units import TimeUnit
 from trendweave.rows.tables import arrow_schema
+from trendweave.rows.time_parsing import TimeUnit, read_schema, read_time_options
 from trendweave.store.aggregate.calibration import measure_costs
 from trendweave.store.aggregate.costs import Costs, save_costs
 from trendweave.store.aggregate.event_windows import answer_counted

@@ -1,4 +1,4 @@
-"""Parts of moments and days, all in UTC. `spark_sql.calendar` says the same in Spark SQL.
+"""Parts of moments and days, all in UTC. `spark_sql` says the same in Spark SQL.
 
 A moment is a timestamp or a date; days are counted from the epoch in the Gregorian calendar, whatever the year.
 """

@@ -10,8 +10,14 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.interval_tree import IntervalColumns, IntervalTree
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
-from trendweave.planning.checks.times import TIME_KINDS, check_lengths, find_whole_lengths, missing_time, time_hint
-from trendweave.planning.checks.trends import find_column
+from trendweave.planning.checks.trends import (
+    TIME_KINDS,
+    check_lengths,
+    find_column,
+    find_whole_lengths,
+    missing_time,
+    time_hint,
+)
 from trendweave.planning.expression_types import ExpressionTypes
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Path

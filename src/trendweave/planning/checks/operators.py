@@ -10,8 +10,7 @@ from trendweave.events import ColumnType, Kind, Schema
 from trendweave.language import syntax_tree as st
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Span, problem_at
-from trendweave.planning.checks.times import TIME_KINDS, missing_time, time_hint
-from trendweave.planning.checks.trends import find_column
+from trendweave.planning.checks.trends import TIME_KINDS, find_column, missing_time, time_hint
 from trendweave.planning.expression_types import ExpressionTypes
 from trendweave.planning.operator_plans import AggregatePlan, FilterPlan, JoinPlan, OperatorPlan, output_names
 from trendweave.planning.plan import Path

@@ -1,13 +1,12 @@
-"""Conditions on a whole match: those that no event of a trend can be judged by before the trend is there.
-
-`SUM(S.volume) < 1000` speaks of all events of a trend, `LAST(U.price) > S.price` of events behind the one that it is
-about. Everything else is about an event and what came before it, and decides while trends grow.
+"""Conditions on a whole match, which no event of a trend can be judged by before the trend is there; what they say of
+longer and shorter ones; and a plain `C.item` in RETURN EACH, the one of the trend's latest c.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trendweave.errors import Problem
@@ -15,10 +14,109 @@ from trendweave.language import syntax_tree as st
 from trendweave.language.functions import NTH
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import problem_at
-from trendweave.planning.anchors.orders import Orders
+from trendweave.planning.anchors import Orders
+from trendweave.planning.outputs import map_leaves
 from trendweave.planning.plan import AggregateColumn, Path
-from trendweave.planning.predicates import attribute_problem
+from trendweave.planning.predicates import attribute_problem, split_key
 from trendweave.planning.variables import Variables
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What must be true for conditions to be met. `lower`: once true it stays true while a match grows; `upper`: once
+    false it stays false."""
+
+    lower: tuple[st.Expression, ...] = ()
+    upper: tuple[st.Expression, ...] = ()
+
+
+def find_bounds(conditions: Iterable[st.Expression], directions: Mapping[str, int | None]) -> Bounds:
+    """Find the bounds that conditions set.
+
+    Args:
+        conditions: Row expressions over columns of matches, all of which must be true.
+        directions: How a column changes while a match grows: 1 it never falls, -1 it never rises, 0 it stays as soon
+            as it is known; None where nothing is known.
+
+    Returns:
+        Comparisons of one column with a constant. Each is true where the conditions are.
+    """
+    lower: list[st.Expression] = []
+    upper: list[st.Expression] = []
+    for column, bound in _comparisons(conditions):
+        direction = directions.get(column)
+        if direction is None:
+            continue
+        rises = bound.operator in (">", ">=")
+        if direction == 0 or (direction > 0) == rises:
+            lower.append(bound)
+        if direction == 0 or (direction > 0) != rises:
+            upper.append(bound)
+    return Bounds(tuple(lower), tuple(upper))
+
+
+def _comparisons(conditions: Iterable[st.Expression]) -> Iterator[tuple[str, st.Comparison]]:
+    """Comparisons of a column with a constant by order, which stand alone or in others that must be true."""
+    for condition in conditions:
+        match condition:
+            case st.AllOf(parts=parts):
+                yield from _comparisons(parts)
+            case st.Between(operand=operand, low=low, high=high, negated=False):
+                yield from _comparisons([st.Comparison(">=", operand, low), st.Comparison("<=", operand, high)])
+            case st.Comparison(left=st.Literal() as left, operator=sign, right=right) if not isinstance(
+                right, st.Literal
+            ):
+                yield from _comparisons([st.Comparison(st.MIRRORED[sign], right, left)])
+            case st.Comparison(operator="=", right=st.Literal()):
+                yield from _comparisons([replace(condition, operator=">="), replace(condition, operator="<=")])
+            case st.Comparison(left=st.Attribute(names=(name,)), operator=sign, right=st.Literal()) if sign != "!=":
+                yield name, condition
+
+
+def spell_out(query: st.QueryTree, variables: Variables) -> st.QueryTree:
+    """Write `LAST(C.item) AS item` for `C.item`, where a row is one trend and C.item is no grouping attribute.
+
+    For the k of `[k]` it is the one of whatever event there is.
+
+    Args:
+        query: The query as it was written.
+        variables: Its variables.
+
+    Returns:
+        The same query without such attributes.
+    """
+    returns = query.returns
+    if returns is None or returns.kind != "each":
+        return query
+    grouped = {split_key(attribute, variables) for attribute in query.group_by}
+    equivalences = [conjunct for conjunct in query.where if isinstance(conjunct, st.Equivalence)]
+    shared = {split_key(attribute, variables) for equal in equivalences for attribute in equal.attributes}
+    present = tuple(name for name in variables.types if name in variables.positive)
+
+    def latest(node: st.Attribute | st.Aggregate) -> st.Expression:
+        if isinstance(node, st.Aggregate):
+            return node
+        variable, path = split_key(node, variables)
+        if (variable, path) in grouped:
+            return node
+        if variable is None and (variable, path) in shared:
+            told = tuple(st.Aggregate("LAST", st.Attribute((name, *path)), span=node.span) for name in present)
+            return told[0] if len(told) == 1 else st.Call("COALESCE", told, span=node.span)
+        return st.Aggregate("LAST", node, span=node.span) if variable in variables.positive else node
+
+    outputs = []
+    for output in returns.outputs:
+        value, alias = map_leaves(output.value, latest), output.alias
+        if isinstance(output.value, st.Attribute) and value is not output.value and alias is None:
+            alias = "_".join(split_key(output.value, variables)[1])
+        outputs.append(replace(output, value=value, alias=alias))
+    return replace(
+        query,
+        returns=replace(returns, outputs=tuple(outputs)),
+        having=tuple(map_leaves(condition, latest) for condition in query.having),
+        order_by=tuple(replace(item, value=map_leaves(item.value, latest)) for item in query.order_by),
+    )
+
 
 #: What tells the place of one event; all other functions speak of the whole match.
 _OF_ONE_EVENT = frozenset({"FIRST", "LAST"})

@@ -9,8 +9,7 @@ from trendweave.language.durations import duration_text
 from trendweave.language.printer import print_expression, print_name
 from trendweave.planning.chunks import TimeChunks
 from trendweave.planning.folding import pane_length, plan_folding
-from trendweave.planning.matches.certainty import Certainty, plan_certainty
-from trendweave.planning.matches.growth import find_growth
+from trendweave.planning.matches.certainty import Certainty, find_growth, plan_certainty
 from trendweave.planning.outputs import map_leaves
 from trendweave.planning.plan import (
     AggregateColumn,

@@ -11,9 +11,8 @@ from typing import Any, Literal, TypeAlias
 from trendweave.language.printer import print_expression
 from trendweave.language.syntax_tree import Expression, type_text
 from trendweave.pictures.letters import wrap, wrap_conditions
-from trendweave.planning.interval_plan import IntervalPlan
+from trendweave.planning.interval_plan import IntervalPlan, names_of
 from trendweave.planning.plan import Plan, Template
-from trendweave.planning.relations import names_of
 from trendweave.planning.show import describe, intervals
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.planning.ways import plan_pieces

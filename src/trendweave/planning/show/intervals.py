@@ -9,9 +9,16 @@ from trendweave.language.durations import duration_text
 from trendweave.language.interval_tree import RELATIONS
 from trendweave.language.printer import print_expression, print_name
 from trendweave.planning.chunks import choose_interval_chunks
-from trendweave.planning.evaluation_order import Statistics, evaluation_order
-from trendweave.planning.interval_plan import IntervalPlan, OutputColumn, SituationPlan
-from trendweave.planning.relations import ANY, PREFIX_GROUPS, names_of
+from trendweave.planning.interval_plan import (
+    ANY,
+    PREFIX_GROUPS,
+    IntervalPlan,
+    OutputColumn,
+    SituationPlan,
+    Statistics,
+    evaluation_order,
+    names_of,
+)
 from trendweave.planning.show import describe
 
 _LABEL = 13

@@ -11,9 +11,7 @@ import numpy as np
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernels.aggregates.blocks import find_first
 from trendweave.kernels.intervals import PASSED, match_situations
-from trendweave.planning.evaluation_order import Statistics, evaluation_order, order_cost
-from trendweave.planning.interval_plan import IntervalPlan
-from trendweave.planning.relations import ANY, inverse
+from trendweave.planning.interval_plan import ANY, IntervalPlan, Statistics, evaluation_order, inverse, order_cost
 from trendweave.programs.intervals.situations import Situations
 
 #: Situations that are joined with one order before it is looked at again.

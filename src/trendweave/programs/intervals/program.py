@@ -25,8 +25,8 @@ from trendweave.kernels.intervals import RUNNING
 from trendweave.language import syntax_tree as st
 from trendweave.planning.chunks import choose_interval_chunks
 from trendweave.planning.interval_plan import IntervalPlan
-from trendweave.planning.interval_preparation import IntervalPreparation, prepare_intervals
 from trendweave.planning.plan import Path
+from trendweave.planning.preparation import IntervalPreparation, prepare_intervals
 from trendweave.programs.bound import BoundPlan
 from trendweave.programs.intervals.matching import Bounds, Matcher, Matches
 from trendweave.programs.intervals.situations import (

@@ -17,12 +17,12 @@ from trendweave.kernels.aggregates.blocks import find_first
 from trendweave.kernels.intervals import RUNNING
 from trendweave.kernels.numbering import list_ranges
 from trendweave.planning.interval_plan import IntervalPlan
-from trendweave.planning.interval_preparation import IntervalPreparation
+from trendweave.planning.preparation import IntervalPreparation
 from trendweave.programs.program import Carry
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.dropped import Dropped
 from trendweave.rows.encoded import CHUNK, TIME
-from trendweave.rows.ordering import sort_by_key_and_time
+from trendweave.rows.segments import sort_by_key_and_time
 from trendweave.rows.times import TimeType, as_steps, has_time, keep_rows_with_time
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from trendweave.programs.bound import BoundPlan
 from trendweave.programs.program import Needs
 from trendweave.results.types import column_type
 from trendweave.rows.dropped import Dropped
-from trendweave.rows.encoded import TIME
-from trendweave.rows.prepared import adopt_rows
+from trendweave.rows.encoded import TIME, adopt_rows
 from trendweave.rows.times import keep_rows_with_time
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from trendweave.rows.numbers import read_numbers
+from trendweave.rows.codes import read_numbers
 
 _t = pa.types
 LEAST, MOST = -(2**63), 2**63 - 1

@@ -12,7 +12,7 @@ import pyarrow as pa
 from trendweave.expressions.arrow.values import join_chunks
 from trendweave.rows.codes import key_codes, order_codes
 from trendweave.rows.encoded import TIME
-from trendweave.rows.ordering import Sorted, sort_by_key_and_time, take_rows
+from trendweave.rows.segments import Sorted, sort_by_key_and_time, take_rows
 from trendweave.rows.times import TimeType, as_steps
 
 

@@ -22,8 +22,8 @@ from trendweave.planning.preparation import Preparation
 from trendweave.programs.shared.constant_index import VariableRules, match_variable
 from trendweave.programs.shared.unit import MemberError
 from trendweave.rows.encoded import EncodedRows, encode_rows
-from trendweave.rows.reach import find_reach
 from trendweave.rows.segments import bit_of
+from trendweave.rows.windows import find_reach
 
 #: So many copies are made at once, if one rule does not have more.
 COPIES_AT_ONCE = 1 << 21

@@ -58,8 +58,7 @@ from trendweave.progress import follow
 from trendweave.results.types import ResultColumn
 from trendweave.results.united_columns import Notes, unite_columns
 from trendweave.rows.dropped import Dropped
-from trendweave.rows.encoded import TIME
-from trendweave.rows.prepared import adopt_rows
+from trendweave.rows.encoded import TIME, adopt_rows
 from trendweave.rows.times import as_steps, time_type
 from trendweave.sharing.constants import Alike
 from trendweave.sharing.units import Alone, SharingPlan, different_members, folds_alone, keep_apart, plan_sharing

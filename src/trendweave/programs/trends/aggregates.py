@@ -27,8 +27,15 @@ from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import ASKED, CHUNK, EncodedRows, encode_rows
 from trendweave.rows.segments import Segments, take_segments
 from trendweave.rows.times import TimeType, moving_reach
-from trendweave.rows.trend_windows import TrendNumbers, number_trend_windows
-from trendweave.rows.windows import Chunks, MovingNumbers, WindowNumbers, number_windows, window_columns
+from trendweave.rows.windows import (
+    Chunks,
+    MovingNumbers,
+    TrendNumbers,
+    WindowNumbers,
+    number_trend_windows,
+    number_windows,
+    window_columns,
+)
 
 #: Results of segments and windows, from which on they are merged: their arrays fit a cache and take used memory again.
 _AT_ONCE = 1 << 18

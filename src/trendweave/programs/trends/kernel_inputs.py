@@ -12,7 +12,7 @@ from trendweave.kernels import Comparison as CodeComparison
 from trendweave.kernels import Template as KernelTemplate
 from trendweave.kernels import Way as KernelWay
 from trendweave.kernels.loops.by_value import AnchorValues
-from trendweave.planning.anchors.lanes import TemplateLanes
+from trendweave.planning.anchors import TemplateLanes
 from trendweave.planning.plan import Guard, Kernel, Plan, Template, Way
 from trendweave.planning.preparation import Preparation, PreparedEdge
 from trendweave.planning.ways import PiecePlan, plan_pieces
@@ -20,8 +20,8 @@ from trendweave.programs.trends.lanes import LaneCopier, lane_codes
 from trendweave.programs.trends.pair_tests import pair_test
 from trendweave.rows.codes import joint_codes, key_codes
 from trendweave.rows.encoded import EncodedRows
-from trendweave.rows.reach import find_reach
 from trendweave.rows.segments import Segments, bit_of, keep_readable, refine_segments
+from trendweave.rows.windows import find_reach
 
 #: After all ticks: no later match of a negated pattern. `NO_MATCH` is before all ticks.
 NO_LATER_MATCH = np.iinfo(np.int64).max

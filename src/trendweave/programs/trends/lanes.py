@@ -13,7 +13,7 @@ from trendweave.expressions.arrow.evaluate import is_true
 from trendweave.kernels import Comparison
 from trendweave.kernels.loops.by_value import AnchorValues
 from trendweave.language import syntax_tree as st
-from trendweave.planning.anchors.lanes import TemplateLanes
+from trendweave.planning.anchors import TemplateLanes
 from trendweave.planning.plan import Anchor, Plan
 from trendweave.planning.planner import columns_of
 from trendweave.planning.predicates import rewrite_columns

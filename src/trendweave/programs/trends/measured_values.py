@@ -14,7 +14,7 @@ from trendweave.kernels.aggregates.exact_numbers import average_floats
 from trendweave.planning.plan import Plan
 from trendweave.planning.preparation import Preparation
 from trendweave.results.partials import Component, Merging
-from trendweave.rows.numbers import as_numbers
+from trendweave.rows.codes import as_numbers
 from trendweave.rows.segments import Segments
 
 

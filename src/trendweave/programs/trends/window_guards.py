@@ -7,8 +7,7 @@ import numpy as np
 
 from trendweave.kernels import NO_MATCH
 from trendweave.programs.trends.kernel_inputs import NO_LATER_MATCH, KernelInputs, Piece
-from trendweave.rows.trend_windows import NO_WINDOW, TrendNumbers
-from trendweave.rows.windows import WindowNumbers
+from trendweave.rows.windows import NO_WINDOW, TrendNumbers, WindowNumbers
 
 
 def guard_starts(

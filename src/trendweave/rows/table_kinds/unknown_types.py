@@ -11,7 +11,7 @@ import pyarrow as pa
 from trendweave.language.syntax_tree import Aggregate
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
-from trendweave.rows.given_times.reading import TimeReading
+from trendweave.rows.time_parsing import TimeReading
 
 #: The plan of a query, and the column that holds the type for it.
 TypedQuery: TypeAlias = tuple[QueryPlan, "str | None"]

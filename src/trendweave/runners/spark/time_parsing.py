@@ -1,4 +1,4 @@
-"""Times as people have them, read as timestamps in Spark SQL: `rows.given_times` with the same meaning."""
+"""Times as people have them, read as timestamps in Spark SQL: `rows.time_parsing` with the same meaning."""
 
 from __future__ import annotations
 
@@ -18,10 +18,16 @@ from pyspark.sql.types import (
 
 from trendweave.errors import DataError, Problem
 from trendweave.expressions.spark_sql import spark_column
-from trendweave.rows.given_times.reading import TimeReading
-from trendweave.rows.given_times.refusing import Family, refuse_unit, refuse_written
-from trendweave.rows.given_times.units import MICROS, TimeUnit
-from trendweave.rows.given_times.written import MONTHS, Written
+from trendweave.rows.time_parsing import (
+    MICROS,
+    MONTHS,
+    Family,
+    TimeReading,
+    TimeUnit,
+    Written,
+    refuse_unit,
+    refuse_written,
+)
 
 
 def write_as_iso(column: Column, written: Written) -> Column:

@@ -18,7 +18,7 @@ from trendweave.planning.plan import Path
 from trendweave.programs.program import EVERYTHING, Program, Scope, TimeCut
 from trendweave.rows.encoded import CHUNK, TIME
 from trendweave.rows.hashing import hash_rows
-from trendweave.rows.ordering import take_rows
+from trendweave.rows.segments import take_rows
 from trendweave.rows.times import TimeType, as_steps, time_type
 
 #: Fewer rows are not worth a slice of their own.

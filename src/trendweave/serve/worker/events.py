@@ -13,10 +13,14 @@ import pyarrow.compute as pc
 
 from trendweave import EventStore, IntervalPlan, Query, Workload, datasets
 from trendweave.errors import DataError
-from trendweave.rows.given_times.far_future import describe_far_future
-from trendweave.rows.given_times.options import read_time_options
-from trendweave.rows.given_times.reading import TimeReading, read_times
-from trendweave.rows.given_times.units import TIME_UNITS, TimeUnit
+from trendweave.rows.time_parsing import (
+    TIME_UNITS,
+    TimeReading,
+    TimeUnit,
+    describe_far_future,
+    read_time_options,
+    read_times,
+)
 from trendweave.serve.asking import Refused, Source
 from trendweave.serve.folders import find_file
 from trendweave.serve.samples import SAMPLES

@@ -17,8 +17,8 @@ from typing import Protocol
 import numpy as np
 
 from trendweave.planning.plan import MovingWindow, SessionWindow, SlidingWindow, WholeInput, Window
-from trendweave.rows.sessions import session_gap
 from trendweave.rows.times import TimeType, moving_span, steps_of
+from trendweave.rows.windows import session_gap
 from trendweave.store.patterns.rewriting import Necessary, Steps
 
 

@@ -34,7 +34,7 @@ from trendweave.store.layout.reading import OpenFiles, RowReader
 from trendweave.store.layout.writing import count_no_events, deal, file_name, fit_columns, write_file
 
 if TYPE_CHECKING:
-    from trendweave.rows.given_times.units import TimeUnit
+    from trendweave.rows.time_parsing import TimeUnit
     from trendweave.store.event_store import EventStore
 
 

@@ -37,7 +37,7 @@ from trendweave.programs.operators.joins.candidates import (
 from trendweave.programs.operators.joins.conditions import Band, JoinCondition, as_floats, rename
 from trendweave.programs.operators.windows.edges import Moving, StepSpan
 from trendweave.rows.codes import order_codes
-from trendweave.rows.ordering import sort_by, take_rows
+from trendweave.rows.segments import sort_by, take_rows
 from trendweave.rows.times import check_edges
 
 #: To compile a condition takes as long as to test so many pairs with Arrow.

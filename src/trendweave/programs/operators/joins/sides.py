@@ -15,7 +15,7 @@ from trendweave.programs.operators.ordering import OrderedSide
 from trendweave.programs.program import TRENDS
 from trendweave.results.types import ResultColumn, column_type
 from trendweave.rows.encoded import TIME
-from trendweave.rows.ordering import take_rows
+from trendweave.rows.segments import take_rows
 
 #: The column of merged events that tells their side: 0 is left, 1 is right.
 SIDE = "trendweave_side"

@@ -26,7 +26,7 @@ from trendweave.programs.operators.partials import ColumnPart
 from trendweave.programs.operators.sums import Sums, count_between, fold_between, sums_of
 from trendweave.programs.operators.windows.edges import WindowEdges
 from trendweave.results.types import DIGITS
-from trendweave.rows.ordering import take_rows
+from trendweave.rows.segments import take_rows
 
 
 def write_aggregate(function: str, result: pa.DataType, column: MeasuredColumn | SlicedColumn, shown: str) -> pa.Array:

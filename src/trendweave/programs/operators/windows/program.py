@@ -51,7 +51,7 @@ from trendweave.results.types import Numbers, ResultColumn, column_type
 from trendweave.rows.closing import Closing
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.encoded import CHUNK
-from trendweave.rows.ordering import sort_by, take_rows
+from trendweave.rows.segments import sort_by, take_rows
 from trendweave.rows.times import as_steps, as_times, time_type
 
 #: A chunk of time is so many times as long as what it reads in addition.

@@ -23,9 +23,9 @@ from trendweave.kernels import Measure
 from trendweave.kernels import Template as KernelTemplate
 from trendweave.kernels.loops.summaries import Summaries, concat_summaries
 from trendweave.kernels.numbering import list_ranges
-from trendweave.planning.blocking import Blocking
 from trendweave.planning.folding import plan_folding
 from trendweave.planning.plan import KeyColumn, Template
+from trendweave.planning.template import Blocking
 from trendweave.programs.trends.bound import BoundTrends
 from trendweave.programs.trends.measured_values import Measured
 from trendweave.rows.encoded import TIME

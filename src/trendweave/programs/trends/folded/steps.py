@@ -27,8 +27,8 @@ from trendweave.kernels.loops.summaries import (
     make_algebra,
 )
 from trendweave.kernels.numbering import find_starts, list_ranges
-from trendweave.planning.blocking import Blocking
 from trendweave.planning.folding import plan_folding
+from trendweave.planning.template import Blocking
 from trendweave.programs.program import FIRST, Carry
 from trendweave.programs.trends.aggregates import sum_too_large
 from trendweave.programs.trends.bound import BoundTrends

@@ -19,7 +19,7 @@ from trendweave.results.each_columns import EachColumns
 from trendweave.results.each_spread import spread_values
 from trendweave.results.partials import Component, Merging, Partials, merge
 from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends
-from trendweave.rows.numbers import as_numbers
+from trendweave.rows.codes import as_numbers
 from trendweave.rows.windows import WindowNumbers
 
 #: Entries of windows and groups that are merged at once, at least.

@@ -52,11 +52,9 @@ from trendweave.results.each_columns import EachColumns
 from trendweave.results.partials import Component, Partials, TaskResult, merge_results
 from trendweave.results.shown_trends import FoldedOutput, FoldedTrends, ShownTrends
 from trendweave.rows.encoded import CHUNK, LETTERS, TIME, EncodedRows, PartitionBlock, sort_partitions
-from trendweave.rows.neighbours import compare_neighbours
-from trendweave.rows.reach import find_far_ticks
-from trendweave.rows.segments import can_be_read
+from trendweave.rows.segments import can_be_read, compare_neighbours
 from trendweave.rows.times import moving_span
-from trendweave.rows.windows import Chunks, WindowNumbers, number_windows
+from trendweave.rows.windows import Chunks, WindowNumbers, find_far_ticks, number_windows
 
 #: Rows of several partitions that are worked on together, so that their columns stay in caches.
 ROWS_AT_ONCE = 1 << 18

@@ -33,8 +33,7 @@ from trendweave.programs.trends.kernel_inputs import SELECTION, Piece
 from trendweave.programs.trends.lists.edges import Linker, link_conditions, link_rows
 from trendweave.programs.trends.lists.successors import GraphBuilder
 from trendweave.programs.trends.window_guards import guard_ends, guard_starts
-from trendweave.rows.trend_windows import TrendNumbers
-from trendweave.rows.windows import WindowNumbers
+from trendweave.rows.windows import TrendNumbers, WindowNumbers
 
 #: The count of an entry whose complete trends 64 bits cannot count.
 UNKNOWN = -1

@@ -61,7 +61,7 @@ from trendweave.results.shown_trends import FoldedTrends, ShownTrends
 from trendweave.results.trend_table import TrendWriter
 from trendweave.rows.encoded import EncodedRows
 from trendweave.rows.times import ends_of, moving_span, steps_of
-from trendweave.rows.trend_windows import TrendNumbers
+from trendweave.rows.windows import TrendNumbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from trendweave.programs.trends.lists.graphs import lay_out
 from trendweave.results.shown_trends import join_chunks
 from trendweave.rows.codes import key_codes
 from trendweave.rows.encoded import LETTERS, NUMBER, TIME, EncodedRows
-from trendweave.rows.ordering import number_finer_times
+from trendweave.rows.segments import number_finer_times
 from trendweave.rows.times import as_times, time_type
 
 

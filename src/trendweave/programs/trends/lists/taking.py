@@ -32,9 +32,8 @@ from trendweave.kernels.lists.take import (
 from trendweave.kernels.sorting import stable_order
 from trendweave.language import syntax_tree as st
 from trendweave.language.syntax_tree import Expression
-from trendweave.planning.matches.bounds import Bounds
-from trendweave.planning.matches.bounds import find_bounds as bound_conditions
-from trendweave.planning.matches.conditions import match_columns, with_columns
+from trendweave.planning.matches.conditions import Bounds, match_columns, with_columns
+from trendweave.planning.matches.conditions import find_bounds as bound_conditions
 from trendweave.planning.plan import AggregateColumn
 from trendweave.programs.trends.aggregates import PartitionTask, of_rows
 from trendweave.programs.trends.lists.choosing import NO_LIMIT, Selector

@@ -1,1 +1,0 @@
-"""Patterns as automata: determinised, trimmed, intersected and made small, before they become templates."""
