@@ -215,14 +215,14 @@ class Shared(Program):
     def compute(self, rows: pa.Table, scope: Scope = EVERYTHING) -> Output:
         return Output(self._compute(self.share(rows), scope))
 
-    def _compute(self, rows: SharedRows, scope: Scope) -> Iterator[pa.RecordBatch]:
+    def _compute(self, rows: SharedRows, scope: Scope, in_parts: bool = False) -> Iterator[pa.RecordBatch]:
         for one in follow(self.passes, len(self.passes)):
             seen = rows
             if one.since is not None:
                 seen = rows.between(one.since, LAST, as_steps(rows.table.column(TIME), time_type(self.moment)))
             with self.telling(one.unit):
                 view = self.view(one.unit, seen)
-            yield from self.write(one, self.units[one.unit].compute(view, scope, self.metrics))
+            yield from self.write(one, self.units[one.unit].compute(view, scope, self.metrics, in_parts), in_parts)
 
     def view(self, number: int, rows: SharedRows) -> pa.Table:
         """The rows as a unit sees them."""
@@ -233,7 +233,7 @@ class Shared(Program):
         when they are merged."""
         with self.telling(one.unit):
             if in_parts:
-                yield from self.parts.write([(one.unit, given)], one.row_filter).to_batches()
+                yield from self.parts.write(one.unit, given, one.row_filter).to_batches()
             else:
                 yield from self.write_rows(given, one.row_filter)
 
@@ -249,7 +249,11 @@ class Shared(Program):
     def partials(self) -> PartialResults | None:
         if all(merger is None for unit in self.units for merger in unit.mergers()):
             return None
-        return PartialResults(SCHEMA, (SLOT,), self.parts.compute, self.parts.merge)
+
+        def compute(rows: pa.Table, scope: Scope) -> pa.Table:
+            return pa.Table.from_batches(self._compute(self.share(rows), scope, in_parts=True), SCHEMA)
+
+        return PartialResults(SCHEMA, (SLOT,), compute, self.parts.merge)
 
     @cached_property
     def parts(self) -> SharedParts:

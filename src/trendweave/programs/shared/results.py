@@ -28,7 +28,6 @@ from trendweave.planning.outputs import window_names
 from trendweave.planning.plan import MovingWindow, SlidingWindow
 from trendweave.planning.situated_plan import QueryPlan, SituatedPlan
 from trendweave.programs.program import TRENDS, PartialResults, Scope
-from trendweave.programs.shared.rows import SharedRows
 from trendweave.programs.shared.unit import MEMBER, Given
 from trendweave.results.types import ResultColumn, result_schema
 from trendweave.results.united_columns import QUERY, Notes, widen
@@ -171,35 +170,19 @@ class SharedParts:
 
     program: Shared
 
-    def compute(self, rows: pa.Table, scope: Scope) -> pa.Table:
-        shared = self.program.share(rows)
-        return self.write((number, self._parts(number, shared, scope)) for number in range(len(self.program.units)))
-
-    def _parts(self, number: int, rows: SharedRows, scope: Scope) -> Iterator[Given]:
-        with self.program.telling(number):
-            view = self.program.view(number, rows)
-            yield from self.program.units[number].compute(view, scope, self.program.metrics, in_parts=True)
-
-    def write(self, given: Iterable[tuple[int, Iterable[Given]]], row_filter: str | None = None) -> pa.Table:
-        """Parts of units, by their numbers, as rows; a filter leaves out rows when they are merged."""
-        slots: list[int] = []
-        members: list[int] = []
-        payloads: list[bytes] = []
-        for number, parts in given:
-            for part in parts:
-                if not part.table.num_rows:
-                    continue
-                if part.merger is None:
-                    slots.append(self._slot(number, 0, len(payloads) % _SLOTS))
-                    members.append(_MIXED if part.member is None else part.member)
-                    payloads.append(as_stream(part.table))
-                    continue
-                for slot, table in self._cut(number, part.merger, part.table):
-                    slots.append(slot)
-                    members.append(_TO_MERGE)
-                    payloads.append(as_stream(table))
-        filters = pa.array([row_filter] * len(slots), pa.string())
-        return pa.table([pa.array(slots, pa.int32()), pa.array(members, pa.int32()), payloads, filters], schema=SCHEMA)
+    def write(self, unit: int, given: Iterable[Given], row_filter: str | None = None) -> pa.Table:
+        """Parts of a unit as rows; a filter leaves out rows when they are merged."""
+        found: list[tuple[int, int, bytes]] = []
+        for part in given:
+            if part.merger is not None and part.table.num_rows:
+                found += [
+                    (slot, _TO_MERGE, as_stream(table)) for slot, table in self._cut(unit, part.merger, part.table)
+                ]
+            elif part.table.num_rows:
+                member = _MIXED if part.member is None else part.member
+                found.append((self._slot(unit, 0, len(found) % _SLOTS), member, as_stream(part.table)))
+        slots, members, payloads = zip(*found, strict=True) if found else ((), (), ())
+        return pa.table([slots, members, payloads, [row_filter] * len(found)], schema=SCHEMA)
 
     @cached_property
     def _mergers(self) -> list[tuple[PartialResults | None, ...]]:
