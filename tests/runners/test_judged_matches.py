@@ -3,6 +3,8 @@ found without building all of them."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -22,6 +24,7 @@ from tests.runners.reference_tables import rows_of, table_of
 from tests.runners.test_local_against_reference import planned
 from tests.runners.test_trends_against_reference import PLAIN, counted
 from tests.runners.test_trends_against_reference import planned as list_planned
+from trendweave.kernel_cache import kernel
 from trendweave.planning.ways import takes_directly
 from trendweave.programs.trends.lists import listing, walking
 from trendweave.programs.trends.lists import taking as judging
@@ -41,7 +44,8 @@ CONDITIONS = [
 
 @pytest.fixture(params=["small", "as they are"])
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few beginnings are judged at once, and few of their trends walked."""
+    """Few beginnings are judged at once, and few of their trends walked. Room for many is no reason to compile."""
+    monkeypatch.setattr(kernel, "MOST_ELEMENTS", math.inf)
     if request.param == "small":
         monkeypatch.setattr(judging, "_FEWEST_STARTS", 1)
         monkeypatch.setattr(judging, "_SOME_STARTS", 2)

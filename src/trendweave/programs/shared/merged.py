@@ -41,7 +41,7 @@ from trendweave.results.partial_table import to_table
 from trendweave.results.partials import Component, Partials, TaskResult, merge
 from trendweave.rows.closing import Closing
 from trendweave.rows.codes import first_of_each, key_codes
-from trendweave.rows.encoded import EncodedRows, encode_rows
+from trendweave.rows.encoded import EncodedRows, PartitionBlock, encode_rows, sort_partitions
 from trendweave.rows.segments import take_segments
 from trendweave.rows.windows import WindowNumbers, number_windows
 from trendweave.sharing.graphlets import Graphlets
@@ -249,7 +249,17 @@ class MergedTask(PartitionTask):
     def __init__(self, unit: MergedUnit, table: pa.Table, only: Ranges, chunk: int | None) -> None:
         self.unit, self.plan, self.preparation = unit, unit.unit.plan, unit.program.preparation
         self.options = TaskOptions(unit.program.numbers != "float64", chunk=chunk)
-        self.rows = encode_rows(self.plan, self.preparation, table)
+        if isinstance(unit.unit, Lanes):
+            self.rows = encode_rows(self.plan, self.preparation, table)
+            first = pa.array(self.rows.partitions.starts[:-1])
+            self._keys = {name: self.rows.table.column(name).take(first) for name in self.preparation.partition_key}
+        else:
+            # Keys are looked at in the first row of each partition only.
+            partitions = sort_partitions(self.plan, self.preparation, table)
+            block = PartitionBlock(partitions, 0, partitions.count)
+            only_keys = {*self.preparation.partition_key} - {*self.preparation.values}
+            self.rows = block.encode([name for name in table.column_names if name not in only_keys])
+            self._keys = {name: pa.chunked_array([block.first_values(name)]) for name in self.preparation.partition_key}
         chunks = tick_chunks(self.rows, chunk)
         self._windows: dict[Window, WindowNumbers] = {
             window: number_windows(window, self.rows.time_type, self.rows.tick_steps, (_NOWHERE, _NOWHERE), own, chunks)
@@ -279,8 +289,7 @@ class MergedTask(PartitionTask):
         """The group of each partition, by keys that queries show, and the values of each group."""
         own = zip(self.plan.partition_key, self.preparation.partition_key, strict=True)
         names = {key.path: name for key, name in own}
-        first = pa.array(self.rows.partitions.starts[:-1])
-        columns = [self.rows.table.column(names[path]).take(first) for path in keys]
+        columns = [self._keys[names[path]] for path in keys]
         codes = key_codes(columns, self.rows.partitions.count)
         chosen = pa.array(first_of_each(codes))
         return codes, [column.take(chosen).combine_chunks() for column in columns]
