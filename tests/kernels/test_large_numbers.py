@@ -120,6 +120,23 @@ def test_many_limbs_with_sums_and_sliding_windows(seed, force_way):
     assert max(count for count, _, _ in truth.values()) > 2**64
 
 
+@pytest.mark.parametrize("large_whole_numbers", ["checked", "packs"], indirect=True)
+@pytest.mark.parametrize("windows", [1, 10])
+@pytest.mark.parametrize("count", [50, 55, 60, 61, 62, 63, 64, 66, 80, 120])
+def test_numbers_that_are_powers_of_two_are_found_where_they_take_one_more_limb(count, windows):
+    # SEQ(A, B+), one A: 2^k trends end with the k-th B, so the highest limb of one number is 0 with 1 carried out of it
+    template = Template(
+        np.array([0, 1]), np.array([1, 0], bool), np.array([0, 1], bool), np.array([0, 1]), np.ones(2, int)
+    )
+    letters = np.full(count, 2, np.uint64)
+    letters[0] = 1
+    rows = one_window(count, letters)._replace(window_last=np.full(count, windows - 1))
+    results = aggregate(rows, template, None, [Aggregate("count", 1)])
+    assert [int(x) for x in results.count] == [2 ** (count - 1) - 1] * windows
+    assert [int(x) for x in results.aggregates[0]] == [2 ** (count - 1) - 1] * windows
+    assert [int(x) for x in aggregate(rows, template).count] == [2 ** (count - 1) - 1] * windows
+
+
 @pytest.mark.parametrize("large_whole_numbers", ["checked"], indirect=True)
 def test_refuses_before_memory_runs_out():
     price = np.zeros(2000, np.int64)

@@ -95,7 +95,8 @@ class Limbs(Vertices):
         else:
             put(*(f"{name} = {'nothing' if shape.packs else 0}" for name in ["more"] + ["most"] * (not certain)))
             self.sum_counts(reads, held, begin, ends if alone else None, certain)
-            put(*([] if certain else ["found = differs(most, nothing)" if shape.packs else "found = most != 0"]))
+            if not certain:  # a number may be no more than what it carries out of its highest limb
+                put("found = differs(most | more, nothing)" if shape.packs else "found = (most | more) != 0")
             with self.text.block("if differs(more, nothing)" if shape.packs else "if more != 0"):
                 self.widen()
                 with self.text.block("for i in range(low, high if seen == 0 else low)"):
