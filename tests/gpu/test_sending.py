@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.gpu.simulator import SimulatedCard
-from trendweave.gpu import sending
+from trendweave.gpu import columns as sending
 
 
 @pytest.mark.parametrize("size", [0, 1, 99, 100, 101, 1000])

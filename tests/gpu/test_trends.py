@@ -15,7 +15,7 @@ from tests.gpu.simulator import SimulatedCard
 from tests.kernels.random_cases import arguments, cases, dense_case
 from tests.profiles import examples
 from trendweave.errors import ExecutionError
-from trendweave.gpu import sending
+from trendweave.gpu import columns as sending
 from trendweave.gpu.card import Memory
 from trendweave.gpu.trends import entry, fold, propagate, written
 from trendweave.gpu.trends.numbers import prime, primes_for, read_residues
