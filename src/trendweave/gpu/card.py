@@ -1,8 +1,7 @@
 """A GPU: arrays in its memory, kernels in CUDA C, copies to it and back.
 
 All that runs on a GPU is written against `Card`, so that tests run the same code without one: a card is either one of
-CuPy's or a simulated one. Kernels are compiled without contraction of `a * b + c`, so that they round as the CPU does;
-those that want it say `fma`.
+CuPy's or a simulated one. Kernels are compiled without contraction of `a * b + c`, so that they round as the CPU does.
 """
 
 from __future__ import annotations

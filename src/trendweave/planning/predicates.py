@@ -3,7 +3,7 @@
 GRETA, Section 6 tells vertex predicates (local, equivalence) from edge predicates. Those on two events are normalised
 to comparisons of one value of the earlier event with one of the later event wherever that is exact; the rest is kept as
 it is and marked general. A condition on an event and earlier ones of its trend is an edge predicate where the pattern
-leaves no room between them; otherwise the trend has to remember (`anchors/lanes.py`).
+leaves no room between them; otherwise the trend has to remember (`anchors.py`).
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 #: Whether what queries have in common is computed once, for each burst of events: as it pays, always, or never.
 Sharing: TypeAlias = Literal["auto", "always", "never"]
 SHARING: tuple[Sharing, ...] = ("auto", "always", "never")
-#: How rows of a Spark DataFrame meet: packed into columns by tasks, or one by one, sorted by Spark.
+#: Values of the deprecated option `exchange`: tasks always pack rows into columns.
 Exchange: TypeAlias = Literal["auto", "columns", "rows"]
 EXCHANGES: tuple[Exchange, ...] = ("auto", "columns", "rows")
 #: How a store is read: as it costs least, by its indexes, or all of it.
@@ -84,8 +84,8 @@ class Options(TypedDict, total=False):
     not counted. Everywhere."""
     strategy: Strategy | None
     """The algorithm that lists trends: "m-cet" walks with one trend in memory, "t-cet" stores all prefixes of trends,
-    "h-cet" joins partial trends of time ranges, "baseline" extends every trend by every event. By default the optimiser
-    chooses. Every host.
+    "h-cet" joins partial trends of time ranges, "baseline" extends every trend by every event. "m-cet" by default.
+    Every host.
     """
     time_unit: TimeUnit | None
     """The unit of an integer time column, since 1970: "s", "ms", "us" or "ns". The times become UTC timestamps, also in
@@ -104,7 +104,7 @@ class Options(TypedDict, total=False):
     """
     device: Device | None
     """What computes: "cpu" (one core; the default), "threads" (all cores of this process), "gpu" (a GPU), or "auto",
-    the one with the lowest estimated time. The rows are the same. Every host.
+    the one that suits the work and the number of events. The rows are the same. Every host.
     """
     chunks: str | None
     """The length of time chunks, such as "2 hours", or "auto" (the default), or "off". Spark batch."""

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as hs
 
 import trendweave
+from tests.features.places import dealing_everything_out
 from tests.profiles import examples
 from tests.reference.comparer import assert_same_rows
 from tests.reference.query import Query, text
@@ -157,6 +158,25 @@ def test_events_of_any_type_and_lists_of_them(using: str, tmp_path: Path) -> Non
     ]
     alone = trendweave.query("RETURN COUNT(*) PATTERN ANY e WHERE e.x > 12 WITHIN 100 seconds SLIDE 100 seconds")
     assert [row["count"] for row in alone.run(store, using=using).to_pylist()] == [3]
+
+
+@pytest.mark.parametrize("window", ["WITHIN 5 seconds", "WITHIN 6 seconds SLIDE 2 seconds", "WITHIN SESSION 3 seconds"])
+def test_threads_share_out_stretches_of_time(window: str, tmp_path: Path) -> None:
+    """They are numbered as the chunks of time are that threads make."""
+    seconds = [100 * pause + second for pause in range(12) for second in range(4)]
+    events = {
+        "time": seconds,
+        "type": ["A", "B", "B", "N"] * 12,
+        "x": [pause % 3 for pause in range(12) for _ in "1234"],
+    }
+    pq.write_table(pa.table(events), tmp_path / "a.parquet", row_group_size=4)
+    store = EventStore.over(tmp_path, type="type").build_index(["x"])
+    query = trendweave.query(
+        f"RETURN COUNT(*) PATTERN SEQ(A a, B b+) WHERE a.x = 0 SEMANTICS skip-till-next-match {window}"
+    )
+    with dealing_everything_out():
+        found = query.run(store, using="index", device="threads")
+    assert found.equals(query.run(store.read()))
 
 
 def test_the_comparison_can_fail() -> None:

@@ -1,5 +1,5 @@
-"""Events -> prepared rows, in Spark SQL: the same columns that `prepared_table` makes with Arrow; and the schema of a
-result, in Spark's types.
+"""Events -> prepared rows, in Spark SQL: the same columns that `programs.preparing` makes with Arrow; and the schema of
+a result, in Spark's types.
 """
 
 from __future__ import annotations

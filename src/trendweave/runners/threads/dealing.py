@@ -238,7 +238,8 @@ def cut_runs(slices: Sequence[Runs], sizes: Sequence[int], parts: int) -> list[i
 
 
 def deal_time(program: Program, slices: Sequence[pa.Table], pool: Executor, parts: int) -> Deal | None:
-    """Chunks of time; None where time cannot be cut, or is too short for two of them.
+    """Chunks of time; None where time cannot be cut, or is too short for two of them, or where rows that chunks share
+    are numbered already, by the stretches of time that they were read from.
 
     Args:
         program: Says how time can be cut.
@@ -263,6 +264,8 @@ def deal_time(program: Program, slices: Sequence[pa.Table], pool: Executor, part
     if len(numbers) < 2:
         return None
     chunks = _Chunks(timed, cut, first, last, across=bool(cut.before or cut.after or cut.last_step))
+    if chunks.across and CHUNK in slices[0].column_names:
+        return None
     edges = np.array([chunks.edges(number) for number in numbers])
     sizes = np.sum(list(pool.map(lambda one: one.count(edges[:, 0], edges[:, 1]), timed)), axis=0).tolist()
     made = tuple(_fetching(chunks, number) for number, size in zip(numbers, sizes, strict=True) if size)
