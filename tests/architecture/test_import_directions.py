@@ -30,17 +30,14 @@ ROOMS: dict[str, set[str]] = {
     "language": {"errors", "kernel_cache"},
     "planning": {"errors", "events", "language", "pictures"},
     "sharing": {"errors", "language", "pictures", "planning"},
-    "expressions": {"errors", "events", "language", "planning.plan", "kernel_cache"},
+    "expressions": {"errors", "events", "language", "planning.plan"},
     "kernel_cache": {"interruptible", "stopping"},
     "kernels": {"kernel_cache", "stopping"},
     "rows": {"errors", "events", "language", "planning", "expressions", "kernels", "table_files"},
-    "results": {"errors", "events", "language", "planning", "expressions", "rows", "kernels"},
-    "gpu": {
-        *("errors", "devices", "events", "kernel_cache", "language", "planning", "expressions", "kernels", "rows"),
-        "results",
-    },
+    "results": {"errors", "language", "planning", "expressions", "rows", "kernels"},
+    "gpu": {"errors", "devices", "kernel_cache", "language", "expressions", "kernels"},
     "programs": {
-        *("errors", "events", "language", "planning", "sharing", "expressions", "kernels", "rows", "results"),
+        *("errors", "language", "planning", "sharing", "expressions", "kernels", "rows", "results"),
         *("devices", "gpu", "kernel_cache", "progress"),
     },
     "runners": {
@@ -63,7 +60,7 @@ ROOMS: dict[str, set[str]] = {
     "shipping": {"kernel_cache", "operators", "programs", "queries", "runners", "store", "workload"},
     "rules": {"errors", "events", "planning", "sharing", "results", "programs", "runners", "store", "queries"},
     "workload": {
-        *("errors", "events", "planning", "sharing", "results", "runners", "store", "places", "pictures", "queries"),
+        *("errors", "events", "planning", "sharing", "results", "runners", "places", "pictures", "queries"),
         "rules",
     },
     "showing": {
@@ -79,7 +76,7 @@ ROOMS: dict[str, set[str]] = {
         "workload",
     },
     "build": {"errors", "language", "queries"},
-    "pictures": {"errors", "events"},
+    "pictures": {"errors"},
     "datasets": {"errors"},
     # `trendweave.workload` is a function, too. The words of the language are those that a page highlights. Files, times
     # and months are read as everywhere else. What a process tells once, its worker tells each page.
@@ -134,7 +131,6 @@ MAY_IMPORT_PYSPARK = (
     "places.py",
     "queries.py",
     "operators/on_spark.py",
-    "workload.py",
     "runners/options.py",
 )
 

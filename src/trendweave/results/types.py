@@ -1,6 +1,6 @@
 """The columns of results and their types, settled before anything runs.
 
-One description serves every place: here it becomes an Arrow schema, in `runners.spark.schema` one of Spark.
+One description serves every place: here it becomes an Arrow schema, in `runners.spark.prepare` one of Spark.
 """
 
 from __future__ import annotations

@@ -312,7 +312,7 @@ def computed_text(plan: Plan, value: st.Expression) -> str:
     return print_expression(map_leaves(value, write))
 
 
-#: How rows of a batch meet on Spark, unless an option says otherwise.
+#: How rows of a batch meet on Spark: rows of situations without keys one by one, all others packed.
 COLUMNS_TEXT = "columns: tasks pack rows by key, Spark shuffles the packs, tasks sort them"
 ROWS_TEXT = "rows: Spark moves and sorts them by time"
 
