@@ -12,7 +12,7 @@ import pyarrow as pa
 from trendweave import operators as ops
 from trendweave.expressions.compiled.condition import Compiled, compile_condition
 from trendweave.expressions.compiled.loading import without_nulls
-from trendweave.gpu.conditions import require_compiled
+from trendweave.gpu.filter import require_compiled
 from trendweave.language.operator_texts import read_condition
 
 COORDINATES = tuple("abcdef")

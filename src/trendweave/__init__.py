@@ -19,7 +19,7 @@ from trendweave.workload import Workload, workload
 
 if TYPE_CHECKING:
     __version__: str
-    from trendweave.programs.shared.metrics import SharingMetrics
+    from trendweave.programs.shared.unit import SharingMetrics
     from trendweave.runners.auto import calibrate
     from trendweave.runners.incremental import Incremental, State
     from trendweave.runners.local import Batches
@@ -71,7 +71,7 @@ _ON_DEMAND = {
     "Package": "runners.shipping.package",
     "ParquetEvents": "runners.spark.reading",
     "PushSession": "runners.session",
-    "SharingMetrics": "programs.shared.metrics",
+    "SharingMetrics": "programs.shared.unit",
     "State": "runners.incremental",
     "calibrate": "runners.auto",
     "package": "shipping",

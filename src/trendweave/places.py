@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trendweave.devices.names import Device
     from trendweave.pictures.picture import Picture
     from trendweave.programs.program import Program
-    from trendweave.rows.table_kinds.unknown_types import TypedQuery
+    from trendweave.rows.unknown_types import TypedQuery
     from trendweave.runners.auto import Choice
     from trendweave.runners.incremental import Given, Incremental
     from trendweave.runners.local import Batches
@@ -162,7 +162,7 @@ def _with_index(error: DataError, events: Any) -> DataError:
 
 def _settle(asked: Asked, table: pa.Table, settings: Settings) -> pa.Table:
     """Events with types for columns that nothing tells the type of."""
-    from trendweave.rows.table_kinds.unknown_types import settle_types
+    from trendweave.rows.unknown_types import settle_types
 
     return settle_types(table, asked.queries(), asked.time_columns, settings.times)
 
@@ -395,9 +395,9 @@ def is_read_by_tasks(events: object) -> bool:
 
 
 def _bind_here(asked: Asked, events: Any, settings: Settings) -> Program:
-    from trendweave.rows.table_kinds.unknown_types import settle_numbers
     from trendweave.rows.tables import arrow_schema
     from trendweave.rows.time_parsing import read_schema
+    from trendweave.rows.unknown_types import settle_numbers
 
     schema = settle_numbers(arrow_schema(events), asked.queries())
     schema = read_schema(schema, asked.time_columns, settings.times)

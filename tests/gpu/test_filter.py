@@ -11,8 +11,7 @@ from trendweave.errors import ExecutionError
 from trendweave.expressions.arrow.evaluate import is_true
 from trendweave.expressions.compiled.condition import compile_condition
 from trendweave.gpu import filter as on_card
-from trendweave.gpu.conditions import require_compiled
-from trendweave.gpu.filter import mask_rows
+from trendweave.gpu.filter import mask_rows, require_compiled
 from trendweave.language.operator_texts import read_condition
 
 CONDITIONS = [

@@ -12,7 +12,7 @@ from trendweave.expressions.arrow.evaluate import is_true
 from trendweave.expressions.compiled.condition import Compiled, compile_condition
 from trendweave.expressions.compiled.loading import without_nulls
 from trendweave.gpu.columns import put_column
-from trendweave.gpu.conditions import require_compiled
+from trendweave.gpu.filter import require_compiled
 from trendweave.gpu.joins import Condition, find_pairs, meet_short, scan
 from trendweave.language import syntax_tree as st
 from trendweave.language.operator_texts import read_condition

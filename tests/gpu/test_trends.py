@@ -15,7 +15,7 @@ from tests.gpu.simulator import SimulatedCard
 from tests.kernels.random_cases import arguments, cases, dense_case
 from tests.profiles import examples
 from trendweave.errors import ExecutionError
-from trendweave.gpu import sending
+from trendweave.gpu import columns
 from trendweave.gpu.card import Memory
 from trendweave.gpu.trends import entry, fold, propagate, written
 from trendweave.gpu.trends.numbers import prime, primes_for, read_residues
@@ -233,11 +233,11 @@ def test_more_than_all_floats_before_the_first_event(card: SimulatedCard, monkey
 
 
 def test_columns_go_to_the_card_in_parts(card: SimulatedCard, monkeypatch):
-    monkeypatch.setattr(sending, "PART_BYTES", 64)
-    monkeypatch.setattr(sending, "SENDERS", {})
+    monkeypatch.setattr(columns, "PART_BYTES", 64)
+    monkeypatch.setattr(columns, "SENDERS", {})
     for column in (np.arange(-40, 60), np.arange(9), np.arange(100) % 200):
         for kind in (np.int64, np.int32):
-            sent = sending.send(card, column, kind)
+            sent = columns.send(card, column, kind)
             assert sent.dtype == kind
             assert sent.tolist() == column.tolist()
 

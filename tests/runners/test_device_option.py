@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import trendweave
-from trendweave.devices.assigned import assign_card, assigned_card
+from trendweave.devices.names import assign_card, assigned_card
 from trendweave.errors import ExecutionError, OptionError
 from trendweave.gpu import card
 from trendweave.gpu.card import using_card

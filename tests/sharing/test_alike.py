@@ -19,8 +19,7 @@ from trendweave.errors import DataError, ExecutionError, TrendweaveError
 from trendweave.programs.program import EVERYTHING
 from trendweave.programs.shared import copies
 from trendweave.programs.shared.alike import AlikeUnit, bind_alike
-from trendweave.programs.shared.metrics import SharingMetrics
-from trendweave.programs.shared.unit import MEMBER
+from trendweave.programs.shared.unit import MEMBER, SharingMetrics
 from trendweave.programs.trends.program import bind_trends
 from trendweave.sharing import constants, units
 from trendweave.sharing.constants import find_alike

@@ -12,8 +12,8 @@ import trendweave
 from trendweave.errors import ExecutionError
 from trendweave.programs.bind import bind
 from trendweave.programs.shared.merged import MergedUnit
-from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.program import Shared, bind_shared
+from trendweave.programs.shared.unit import SharingMetrics
 from trendweave.runners.options import Settings
 from trendweave.workload import Workload
 

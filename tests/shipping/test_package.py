@@ -53,7 +53,7 @@ from pathlib import Path
 import trendweave
 from trendweave.cli.failure import Failure
 from trendweave.cli.commands import serve, write_project
-from trendweave.gpu.sources import cuda_text
+from trendweave.gpu.card import cuda_text
 from trendweave.language.operator_texts import read_condition
 assert sys.argv[1] in trendweave.__file__, trendweave.__file__
 assert sys.argv[1] in sys.modules["lark"].__file__

@@ -41,8 +41,7 @@ from trendweave.build.outputs import (
     trends,
     variance,
 )
-from trendweave.build.patterns import any_event, both, either, event, negate, optional, plus, seq, star, times
-from trendweave.build.queries import query
+from trendweave.build.queries import any_event, both, either, event, negate, optional, plus, query, seq, star, times
 from trendweave.build.scalars import (
     Scalar,
     all_of,

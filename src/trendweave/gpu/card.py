@@ -1,6 +1,6 @@
-"""A card: arrays in its memory, kernels in CUDA C, copies to it and back.
+"""A GPU: arrays in its memory, kernels in CUDA C, copies to it and back.
 
-All that runs on a card is written against `Card`, so that tests run the same code without one: a card is either one of
+All that runs on a GPU is written against `Card`, so that tests run the same code without one: a card is either one of
 CuPy's or a simulated one. Kernels are compiled without contraction of `a * b + c`, so that they round as the CPU does.
 """
 
@@ -9,13 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
-from trendweave.devices.assigned import assigned_card
+from trendweave.devices.names import assigned_card
 from trendweave.errors import ExecutionError, Problem
 from trendweave.kernel_cache.kernel import only_writes, record_text
+
+
+@cache
+def cuda_text(*names: str) -> str:
+    """The texts of these files, one after the other; kernels find what they call in those before.
+
+    Args:
+        names: Files in the folder `cuda`, without their ending.
+    """
+    folder = files("trendweave.gpu").joinpath("cuda")
+    return "\n".join(folder.joinpath(f"{name}.cu").read_text(encoding="utf-8") for name in names)
+
 
 #: How many blocks, or threads: a number, or one per dimension.
 Extent: TypeAlias = int | tuple[int, ...]

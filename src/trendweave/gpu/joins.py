@@ -16,7 +16,7 @@ import numpy as np
 from trendweave.expressions.compiled.condition import Compiled
 from trendweave.gpu.card import Card
 from trendweave.gpu.columns import CardColumn
-from trendweave.gpu.conditions import PROBES, join_text
+from trendweave.gpu.filter import PROBES, join_text
 
 _THREADS = 128
 _BLOCK_PROBES = _THREADS * PROBES

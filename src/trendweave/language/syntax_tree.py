@@ -4,16 +4,26 @@ Names are kept as written and resolved by the planner. `parse(print(tree)) == tr
 """
 
 from trendweave.language.clauses import (
+    ANY,
     AfterMatch,
     AfterMatchKind,
+    Alternatives,
     Choice,
     ChoiceKind,
+    Conjunction,
+    EventPattern,
+    Negation,
     OrderItem,
     Output,
+    Pattern,
     PerStart,
     QueryTree,
+    Repeat,
     Return,
     ReturnKind,
+    Sequence,
+    means_any,
+    type_text,
 )
 from trendweave.language.expressions import (
     MIRRORED,
@@ -58,18 +68,6 @@ from trendweave.language.expressions import (
     value_at,
 )
 from trendweave.language.nodes import MAX_DEPTH, Node, Span, copy_node, parts_of, problem_at, too_deep, without_places
-from trendweave.language.patterns import (
-    ANY,
-    Alternatives,
-    Conjunction,
-    EventPattern,
-    Negation,
-    Pattern,
-    Repeat,
-    Sequence,
-    means_any,
-    type_text,
-)
 
 __all__ = [
     "ANY",

@@ -102,9 +102,9 @@ def bind_stages(
         frame = in_plain_strings(frame)
         asked.check(frame)
         return asked.bind_all(spark_schema(frame.schema), settings), settings
-    from trendweave.rows.table_kinds.unknown_types import settle_numbers
     from trendweave.rows.tables import arrow_schema
     from trendweave.rows.time_parsing import read_schema
+    from trendweave.rows.unknown_types import settle_numbers
 
     columns = arrow_schema(taken.schema if places.is_store(taken) else taken)
     if not places.is_store(taken):

@@ -26,8 +26,8 @@ from trendweave.results.types import ResultColumn, result_schema
 from trendweave.rows.dropped import Dropped
 
 if TYPE_CHECKING:
-    from trendweave.programs.shared.metrics import SharingMetrics
     from trendweave.programs.shared.program import Shared
+    from trendweave.programs.shared.unit import SharingMetrics
 
 #: What outlives rows when a program runs piece by piece: tables by name.
 Carry: TypeAlias = Mapping[str, pa.Table]

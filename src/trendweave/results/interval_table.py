@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.kernels.intervals import RUNNING
-from trendweave.kernels.numbering import list_ranges
+from trendweave.kernels.sorting import list_ranges
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.plan import Path
 from trendweave.results.types import length_type

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels.numbering import from_ordered_bits, ordered_bits
+from trendweave.kernels.sorting import from_ordered_bits, ordered_bits
 from trendweave.rows.codes import first_of_each, key_codes, present_codes
 
 #: How entries of one window and group become one.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from trendweave.kernels.numbering import list_ranges
+from trendweave.kernels.sorting import list_ranges
 from trendweave.rows.encoded import EncodedRows
 
 

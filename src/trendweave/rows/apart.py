@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.numbering import list_ranges
+from trendweave.kernels.sorting import list_ranges
 from trendweave.planning.plan import MovingWindow, Plan, SessionWindow, SlidingWindow
 from trendweave.planning.preparation import Preparation
 from trendweave.rows.codes import key_codes

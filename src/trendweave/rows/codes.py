@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from trendweave.errors import DataError, Problem
 from trendweave.expressions.arrow.evaluate import make_columns_comparable
 from trendweave.expressions.arrow.values import join_chunks
-from trendweave.kernels.numbering import number_near, number_present, ordered_bits
+from trendweave.kernels.sorting import number_near, number_present, ordered_bits
 from trendweave.planning.plan import AggregateColumn
 
 

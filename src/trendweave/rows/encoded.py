@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.expressions.arrow.values import join_chunks
-from trendweave.kernels.numbering import number_ticks
+from trendweave.kernels.sorting import number_ticks
 from trendweave.planning.plan import Plan, SessionWindow, Window
 from trendweave.planning.preparation import Preparation
 from trendweave.rows.codes import joint_codes, key_codes, order_codes

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trendweave.kernels.numbering import ordered_bits
+from trendweave.kernels.sorting import ordered_bits
 
 # Multipliers and shifts of MurmurHash3's finishing steps; _START is the golden ratio's fraction.
 _START = np.uint64(0x9E3779B97F4A7C15)

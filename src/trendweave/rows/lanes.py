@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.numbering import list_ranges
-from trendweave.kernels.sorting import stable_order
+from trendweave.kernels.sorting import list_ranges, stable_order
 from trendweave.rows.segments import Segments
 
 #: Copies of rows that are made at most; each takes some hundred bytes in a kernel.

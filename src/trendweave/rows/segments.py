@@ -14,8 +14,14 @@ import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
 from trendweave.expressions.arrow.evaluate import make_columns_comparable
-from trendweave.kernels.numbering import list_ranges, ordered_bits
-from trendweave.kernels.sorting import find_in_order, order_by_time, order_by_words, stable_order
+from trendweave.kernels.sorting import (
+    find_in_order,
+    list_ranges,
+    order_by_time,
+    order_by_words,
+    ordered_bits,
+    stable_order,
+)
 from trendweave.rows.codes import first_of_each, order_codes, order_numbers, present_codes
 
 

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from trendweave.errors import DataError, Problem
 from trendweave.events import ColumnType, Kind, Schema, schema_of
-from trendweave.rows.table_kinds.unknown_types import TypedQuery, find_numbers, settle_types
 from trendweave.rows.time_parsing import TimeReading, read_kinds
+from trendweave.rows.unknown_types import TypedQuery, find_numbers, settle_types
 from trendweave.table_files import read_columns_of_file, read_file
 
 

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from trendweave.devices.cores import count_cores
-from trendweave.devices.names import Device
+from trendweave.devices.names import Device, count_cores
 from trendweave.errors import ExecutionError
 from trendweave.gpu import card
 from trendweave.planning.interval_plan import IntervalPlan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trendweave.programs.shared.metrics import COUNTED, SharingMetrics
+from trendweave.programs.shared.unit import COUNTED, SharingMetrics
 
 
 class Metrics:

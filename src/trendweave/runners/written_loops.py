@@ -16,7 +16,7 @@ from trendweave.programs.program import NO_CARRY
 
 if TYPE_CHECKING:
     from trendweave.programs.program import Program
-    from trendweave.rows.table_kinds.unknown_types import TypedQuery
+    from trendweave.rows.unknown_types import TypedQuery
 
 #: Raises all that does not fit some columns.
 Check: TypeAlias = Callable[[pa.Schema], None]

@@ -12,8 +12,8 @@ import pyarrow as pa
 from trendweave.language.syntax_tree import CalculatedName, Expression
 from trendweave.programs.operators.measured import is_measured
 from trendweave.programs.operators.windows.edges import StepSpan, last_moments
-from trendweave.programs.operators.windows.outputs import END, START, Asked
 from trendweave.programs.operators.windows.program import WindowAggregates
+from trendweave.programs.operators.windows.slices import END, START, Asked
 from trendweave.results.types import column_type
 from trendweave.rows.times import as_steps
 from trendweave.runners.options import Settings

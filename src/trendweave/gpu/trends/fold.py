@@ -17,7 +17,7 @@ from trendweave.gpu.trends.written import write_fold
 from trendweave.kernels import Rows, Template
 from trendweave.kernels.aggregates.blocks import Blocks
 from trendweave.kernels.loops.fold import plan_fold
-from trendweave.kernels.numbering import list_ranges
+from trendweave.kernels.sorting import list_ranges
 
 #: Rows of a piece, and pieces of a product.
 PIECE_ROWS = 1024

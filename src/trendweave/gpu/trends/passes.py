@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from trendweave.gpu.card import Card
-from trendweave.gpu.sending import send
-from trendweave.gpu.sources import cuda_text
+from trendweave.gpu.card import Card, cuda_text
+from trendweave.gpu.columns import send
 from trendweave.gpu.trends.fold import Fold
 from trendweave.gpu.trends.numbers import FLOATS, LARGEST, SUMS, Kind, Numbers, prime, primes_for, read_residues
 from trendweave.gpu.trends.propagate import Propagate

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trendweave.gpu.card import Card, Extent
-from trendweave.gpu.sending import send
+from trendweave.gpu.columns import send
 from trendweave.gpu.trends.numbers import Numbers
 from trendweave.gpu.trends.written import code_columns, write_propagate
 from trendweave.kernels.aggregates.blocks import Blocks

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
-from trendweave.gpu.sources import cuda_text
+from trendweave.gpu.card import cuda_text
 from trendweave.gpu.trends.numbers import Kind
 from trendweave.kernels.inputs import OPERATORS
 from trendweave.kernels.loops.plan import MOST_UNROLLED, NOT_THERE, UNGUARDED, LoopPlan, StepKind

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trendweave.kernels.inputs import Rows
-from trendweave.kernels.numbering import list_ranges
+from trendweave.kernels.sorting import list_ranges
 
 FEW_ROWS = 32  # of a segment whose windows are all in one block
 

@@ -25,7 +25,7 @@ from trendweave.kernels.inputs import (
     Selection,
     Template,
 )
-from trendweave.kernels.numbering import from_ordered_bits, ordered_bits
+from trendweave.kernels.sorting import from_ordered_bits, ordered_bits
 
 NUMBERS = ("exact", "float64")
 #: Before all ticks.

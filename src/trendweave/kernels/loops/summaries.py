@@ -29,7 +29,7 @@ from trendweave.kernels.loops.fold import (
 )
 from trendweave.kernels.loops.run import interprets
 from trendweave.kernels.loops.vectors import Numbers
-from trendweave.kernels.numbering import from_ordered_bits
+from trendweave.kernels.sorting import from_ordered_bits
 
 #: Added to codes that two numbers which are no codes stand among.
 _SHIFT = 2**64

@@ -65,9 +65,9 @@ from trendweave.programs.program import (
     TimeCut,
 )
 from trendweave.programs.steps import PassedSteps
+from trendweave.results.finished_rows import sort_by_times
 from trendweave.results.interval_table import IntervalResults, count_ranges, window_lengths
 from trendweave.results.partials import exact_sums
-from trendweave.results.row_order import sort_by_times
 from trendweave.results.types import ResultColumn, column_type, interval_columns, times_type
 from trendweave.rows.codes import first_of_each, key_codes
 from trendweave.rows.dropped import Dropped

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from trendweave.expressions.arrow.evaluate import column_of, evaluate, is_true
 from trendweave.kernels.aggregates.blocks import find_first
 from trendweave.kernels.intervals import RUNNING
-from trendweave.kernels.numbering import list_ranges
+from trendweave.kernels.sorting import list_ranges
 from trendweave.planning.interval_plan import IntervalPlan
 from trendweave.planning.preparation import IntervalPreparation
 from trendweave.programs.program import Carry

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.numbering import list_ranges
+from trendweave.kernels.sorting import list_ranges
 from trendweave.planning.interval_plan import OutputColumn
 from trendweave.programs.intervals.situations import IntervalRows
 from trendweave.programs.operators.measured import as_column

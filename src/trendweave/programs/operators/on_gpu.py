@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from trendweave.expressions.compiled.condition import Compiled, compile_condition
 from trendweave.gpu import card
-from trendweave.gpu.conditions import require_compiled
+from trendweave.gpu.filter import require_compiled
 from trendweave.language.printer import print_expression
 from trendweave.programs.operators.chain import ChainedRows
 from trendweave.programs.operators.filter import KeptEvents

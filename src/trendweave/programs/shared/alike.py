@@ -21,8 +21,7 @@ from trendweave.planning.preparation import Preparation, prepare
 from trendweave.programs.program import Output, PartialResults, Program, Scope, Steps
 from trendweave.programs.shared.constant_index import VariableRules, index_variables
 from trendweave.programs.shared.copies import Copies, RowCopies
-from trendweave.programs.shared.metrics import SharingMetrics
-from trendweave.programs.shared.unit import MEMBER, Given, Unit, by_member, group_by_member
+from trendweave.programs.shared.unit import MEMBER, Given, SharingMetrics, Unit, by_member, group_by_member
 from trendweave.programs.steps import SessionSteps, WindowedSteps
 from trendweave.programs.trends.lists.starts import ConsumedStarts
 from trendweave.programs.trends.program import (

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from trendweave.errors import TrendweaveError
 from trendweave.kernels.filter_index import find_near
-from trendweave.kernels.numbering import list_ranges
+from trendweave.kernels.sorting import list_ranges
 from trendweave.planning.plan import Plan, Template
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.shared.constant_index import VariableRules, match_variable

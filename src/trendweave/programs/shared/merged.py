@@ -20,11 +20,11 @@ from trendweave.kernels.many_queries import SharedRows, Sharing, aggregate_share
 from trendweave.planning.plan import Path, Plan, Window
 from trendweave.planning.preparation import Preparation
 from trendweave.programs.program import EVERYTHING, NO_CARRY, Carry, PartialResults, Program, Scope, Steps
-from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.rows import count_asked
 from trendweave.programs.shared.steps import hull
 from trendweave.programs.shared.unit import (
     Given,
+    SharingMetrics,
     Unit,
     by_member,
     group_by_member,

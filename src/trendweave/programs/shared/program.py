@@ -41,7 +41,6 @@ from trendweave.programs.shared.changes import (
     rewrite_rows,
 )
 from trendweave.programs.shared.merged import bind_merged
-from trendweave.programs.shared.metrics import SharingMetrics
 from trendweave.programs.shared.results import (
     SCHEMA,
     SLOT,
@@ -53,7 +52,7 @@ from trendweave.programs.shared.results import (
 )
 from trendweave.programs.shared.rows import MeetBy, RowsPlan, SharedRows, plan_rows, unite_needs
 from trendweave.programs.shared.steps import AtTheEnd, SharedSteps
-from trendweave.programs.shared.unit import AloneUnit, Given, Unit, telling_query
+from trendweave.programs.shared.unit import AloneUnit, Given, SharingMetrics, Unit, telling_query
 from trendweave.progress import follow
 from trendweave.results.types import ResultColumn
 from trendweave.results.united_columns import Notes, unite_columns

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from trendweave.errors import ExecutionError, Problem
-from trendweave.kernels.numbering import find_starts
+from trendweave.kernels.sorting import find_starts
 from trendweave.language.durations import duration_text
 from trendweave.planning.chunks import choose_chunks
 from trendweave.planning.matches.certainty import Certainty, plan_certainty

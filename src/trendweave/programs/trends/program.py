@@ -47,10 +47,9 @@ from trendweave.programs.trends.lists.starts import (
 )
 from trendweave.results.aggregate_table import result_table
 from trendweave.results.each_columns import fold_columns
-from trendweave.results.finished_rows import finish_batches, finish_rows, needs_finish
+from trendweave.results.finished_rows import finish_batches, finish_rows, needs_finish, sort_by_times
 from trendweave.results.partial_table import WINDOW, from_table, group_names, partial_schema, to_table
 from trendweave.results.partials import TaskResult, merge_results
-from trendweave.results.row_order import sort_by_times
 from trendweave.results.shown_trends import join_trends
 from trendweave.results.trend_table import TrendWriter, make_writer
 from trendweave.rows.codes import key_codes

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from trendweave.events import schema_of
 from trendweave.expressions.spark_sql import spark_column
 from trendweave.programs.program import TRENDS, Needs
-from trendweave.programs.shared.metrics import COUNTED
+from trendweave.programs.shared.unit import COUNTED
 from trendweave.runners.metrics import Metrics
 from trendweave.runners.spark.prepare import has_time
 from trendweave.runners.spark.tasks import COUNTS, PEAK

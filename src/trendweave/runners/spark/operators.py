@@ -23,9 +23,8 @@ from trendweave.programs.operators.chain import Stage, make_chain, shared_keys
 from trendweave.programs.operators.filter import KeptEvents
 from trendweave.programs.operators.joins.sides import SIDE, SIDES, merge_names
 from trendweave.programs.operators.windows.edges import StepSpan
-from trendweave.programs.operators.windows.outputs import Asked, aggregate_of
 from trendweave.programs.operators.windows.program import WindowAggregates
-from trendweave.programs.operators.windows.slices import BEGIN, Slices, merge_slices
+from trendweave.programs.operators.windows.slices import BEGIN, Asked, Slices, aggregate_of, merge_slices
 from trendweave.results.types import DIGITS
 from trendweave.rows.arrow_bytes import as_stream, from_stream
 from trendweave.runners.options import Settings

@@ -21,7 +21,7 @@ from trendweave.planning.plan import Path
 from trendweave.programs.program import FAMILY, MEETS, Family, Flag, Needs, Program
 from trendweave.results.types import ResultColumn
 from trendweave.rows.encoded import TIME
-from trendweave.rows.table_kinds.unknown_types import TypedQuery, find_numbers
+from trendweave.rows.unknown_types import TypedQuery, find_numbers
 from trendweave.runners.spark.versions import to_arrow
 
 

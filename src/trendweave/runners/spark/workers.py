@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyspark import TaskContext, cloudpickle
 from pyspark.sql import SparkSession
 
-from trendweave.devices.assigned import assign_card
+from trendweave.devices.names import assign_card
 from trendweave.errors import ExecutionError, Problem
 from trendweave.runners.shipping.package_files import OWN, own_fingerprint
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from trendweave.devices.cores import count_cores
+from trendweave.devices.names import count_cores
 from trendweave.devices.pool import Pool, is_in_pool
 from trendweave.errors import TrendweaveError
 from trendweave.planning.plan import Path

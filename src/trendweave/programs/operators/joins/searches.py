@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from trendweave.devices.cores import count_cores
+from trendweave.devices.names import count_cores
 from trendweave.devices.pool import Pool, is_in_pool
 from trendweave.expressions.arrow.evaluate import is_true
 from trendweave.expressions.compiled.condition import Compiled, compile_condition

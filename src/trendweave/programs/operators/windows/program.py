@@ -34,7 +34,7 @@ from trendweave.programs.operators.windows.edges import (
     last_moments,
     time_windows,
 )
-from trendweave.programs.operators.windows.outputs import END, START, Asked, Outputs, read_outputs, result_columns
+from trendweave.programs.operators.windows.slices import END, START, Asked, Outputs, read_outputs, result_columns
 from trendweave.programs.program import (
     EVERYTHING,
     TRENDS,

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from trendweave.errors import DataError, Problem
 from trendweave.kernels.loops.summaries import Algebra, Summaries, concat_summaries, no_summaries
-from trendweave.kernels.numbering import find_starts
+from trendweave.kernels.sorting import find_starts
 from trendweave.programs.carry import FOLDED, keep_tables
 from trendweave.programs.program import NO_CARRY, Carry
 from trendweave.results.summaries import NUMBERS, from_arrow, to_arrow

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from trendweave.kernels import Measure
 from trendweave.kernels import Template as KernelTemplate
 from trendweave.kernels.loops.summaries import Summaries, concat_summaries
-from trendweave.kernels.numbering import list_ranges
+from trendweave.kernels.sorting import list_ranges
 from trendweave.planning.folding import plan_folding
 from trendweave.planning.plan import KeyColumn, Template
 from trendweave.planning.template import Blocking

@@ -26,7 +26,7 @@ from trendweave.kernels.loops.summaries import (
     finish,
     make_algebra,
 )
-from trendweave.kernels.numbering import find_starts, list_ranges
+from trendweave.kernels.sorting import find_starts, list_ranges
 from trendweave.planning.folding import plan_folding
 from trendweave.planning.template import Blocking
 from trendweave.programs.program import FIRST, Carry

@@ -16,8 +16,7 @@ import numpy as np
 
 from trendweave.kernels import NO_MATCH, Rows, Selection, Template
 from trendweave.kernels.lists.graph import NO_WINDOW, NOWHERE, TrendGraph, latest_before, latest_behind
-from trendweave.kernels.numbering import number_present
-from trendweave.kernels.sorting import stable_order
+from trendweave.kernels.sorting import number_present, stable_order
 from trendweave.programs.trends.lists.edges import Candidates, LinkCondition, Linker
 from trendweave.rows.codes import different_numbers
 from trendweave.rows.segments import can_be_read

@@ -1,5 +1,6 @@
-"""Columns of which nothing tells the type: where it is found by looking at values, and there are none or all are NULL,
-Arrow says that they hold NULL."""
+"""Columns of which nothing tells the type: where it is found by looking at values, and there are none or all are
+NULL, Arrow says that they hold NULL.
+"""
 
 from __future__ import annotations
 

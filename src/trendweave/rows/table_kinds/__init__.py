@@ -1,1 +1,0 @@
-"""Kinds of tables that events come in, and that rows go back as."""
